@@ -65,7 +65,7 @@ func ParseSection(r io.Reader) (Section, error) {
 	if len(b) > MaxConfigBytes {
 		return nil, &ConfigError{Err: fmt.Errorf("larger than %d MiB", MaxConfigBytes>>20)}
 	}
-	d := json.NewDecoder(bytes.NewReader(b))
+	d := json.NewDecoder(bytes.NewReader(standardJSON(b)))
 	d.UseNumber()
 	var s Section
 	if err := d.Decode(&s); err != nil {
