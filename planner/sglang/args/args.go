@@ -20,6 +20,7 @@ const (
 	FromConfig  Kind = "config"  // the file named by --config
 	FromRule    Kind = "rule"    // a rule of the release that filled or rewrote it
 	FromEnv     Kind = "env"     // an environment variable
+	FromUnknown Kind = "unknown" // the command sets it, to what cannot be known statically; V is the default
 )
 
 // Origin says why a field has its value.

@@ -21,8 +21,8 @@ type Release struct {
 
 // Newest is the newest release that the tables know; Oldest the oldest.
 var (
-	Newest = MustParse("0.5.23")
-	Oldest = MustParse("0.4.6")
+	Newest = MustParse(newestKnown)
+	Oldest = MustParse(oldestKnown)
 )
 
 var pattern = regexp.MustCompile(`^v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(?:\.?rc(\d{1,4}))?(?:\.post(\d{1,4}))?(\.dev\d*)?(\+[\w.]+)?(-[\w.-]+)?$`)
