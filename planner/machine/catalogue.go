@@ -11,13 +11,13 @@ import (
 
 // KnownCard is a card of the catalogue.
 type KnownCard struct {
-	Card                // Name as NVML gives it, the total nvidia-smi prints, compute capability
-	Aliases    []string // short names, the first one is the usual spelling
-	AlsoMiB    []int64  // other totals the same card prints: ECC on or off, older drivers
-	LossGiB    float64  // total minus free when loading begins, one rank; 0 when not seen
-	GroupGiB   float64  // the same with the communicators of several ranks; 0 when not seen
-	Seen       string   // where the total was seen
-	LossSeen   string   // where the losses were seen
+	Card              // Name as NVML gives it, the total nvidia-smi prints, compute capability
+	Aliases  []string // short names, the first one is the usual spelling
+	AlsoMiB  []int64  // other totals the same card prints: ECC on or off, older drivers
+	LossGiB  float64  // total minus free when loading begins, one rank; 0 when not seen
+	GroupGiB float64  // the same with the communicators of several ranks; 0 when not seen
+	Seen     string   // where the total was seen
+	LossSeen string   // where the losses were seen
 }
 
 // UnknownCardError reports a card name that is not in the catalogue.

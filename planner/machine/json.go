@@ -132,7 +132,8 @@ func (h *Host) check(check func(string, **units.Bytes, *units.Bytes)) {
 	}{
 		{"total_bytes", &h.TotalBytes}, {"available_bytes", &h.AvailableBytes}, {"mem_available_bytes", &h.MemAvailableBytes},
 		{"limit_bytes", &h.LimitBytes}, {"cgroup_usage_bytes", &h.CgroupUsageBytes}, {"cgroup_file_bytes", &h.CgroupFileBytes},
-		{"shm_bytes", &h.SHMBytes}, {"memlock_bytes", &h.MemlockBytes}, {"hugepages_bytes", &h.HugepagesBytes},
+		{"shm_bytes", &h.SHMBytes}, {"shm_free_bytes", &h.SHMFreeBytes}, {"memlock_bytes", &h.MemlockBytes},
+		{"hugepages_bytes", &h.HugepagesBytes}, {"hugepages_free_bytes", &h.HugepagesFreeBytes}, {"arc_bytes", &h.ARCBytes},
 	} {
 		check("host."+p.name, p.field, nil)
 	}
@@ -140,5 +141,6 @@ func (h *Host) check(check func(string, **units.Bytes, *units.Bytes)) {
 		n := &h.NUMA[i]
 		check(fmt.Sprintf("host.numa[%d].total_bytes", i), &n.TotalBytes, nil)
 		check(fmt.Sprintf("host.numa[%d].free_bytes", i), &n.FreeBytes, n.TotalBytes)
+		check(fmt.Sprintf("host.numa[%d].available_bytes", i), &n.AvailableBytes, n.TotalBytes)
 	}
 }

@@ -45,7 +45,7 @@ func Apply(m Machine, o Overrides) (Machine, []finding.Finding, error) {
 		h = *m.Host
 	}
 	h.Limit, h.LimitBytes, h.CgroupUsageBytes, h.CgroupFileBytes = LimitOption, nil, nil, nil
-	h.NUMA, h.CommitLeftBytes = nil, nil
+	h.Cgroups, h.CgroupLimit, h.NUMA, h.CommitLeftBytes, h.ARCBytes = nil, "", nil, nil, nil
 	var said []finding.Finding
 	available := o.HostAvailable
 	if o.HostRAM != nil {
