@@ -48,10 +48,6 @@ func FromWords(ws []Word) (*Command, error) {
 	}
 	c.Prefix, c.Flags = slices.Clone(ws[:end]), slices.Clone(ws[end:])
 	c.readPrefix()
-	if positionalModel(c.Prefix) && len(c.Flags) > 0 && !strings.HasPrefix(c.Flags[0].Text, "-") {
-		w := c.Flags[0]
-		c.Flags = slices.Insert(c.Flags, 0, Word{Text: "--model-path", Pos: w.Pos})
-	}
 	return c, nil
 }
 
@@ -75,10 +71,10 @@ func entry(ws []Word) int {
 	return -1
 }
 
-// positionalModel reports an entry that takes the model as its first word
-// (`sglang serve MODEL`).
-func positionalModel(prefix []Word) bool {
-	return len(prefix) > 0 && prefix[len(prefix)-1].Text == "serve"
+// Serve reports a launch by `sglang serve`, which takes the model as its first
+// bare word.
+func (c *Command) Serve() bool {
+	return len(c.Prefix) > 0 && c.Prefix[len(c.Prefix)-1].Text == "serve"
 }
 
 // readPrefix takes VAR=value assignments and the interpreter from the words

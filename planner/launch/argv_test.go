@@ -15,7 +15,7 @@ func TestFromArgv(t *testing.T) {
 	}{
 		"module":      {"python3 -m sglang.launch_server --model-path m --tp 8", "--model-path m --tp 8", "python3", nil},
 		"serve":       {"sglang serve --model-path m", "--model-path m", "", nil},
-		"positional":  {"sglang serve m --tp 2", "--model-path m --tp 2", "", nil},
+		"positional":  {"sglang serve m --tp 2", "m --tp 2", "", nil},
 		"bare":        {"--model m", "--model m", "", nil},
 		"environment": {"env A_B=1 numactl --interleave=all /opt/venv/bin/python -m sglang.launch_server --tp 2", "--tp 2", "/opt/venv/bin/python", map[string]string{"A_B": "1"}},
 	} {
