@@ -1,0 +1,14 @@
+package weights
+
+// Rules are the decisions of a release and a card that change how a model is
+// built. planner/sglang/loading sets them; this package only follows them.
+type Rules struct {
+	DeepseekRopeCopies bool  // DeepSeek's yarn class keeps cos and sin of its own
+	EmbedReplicated    bool  // SGLANG_ENABLE_EMBED_REPLICATION
+	FuseShared         bool  // the shared expert becomes one more routed expert
+	Int4Index          bool  // int4 experts carry index tables while loading (Marlin)
+	NVFP4PadInter      int64 // NVFP4 experts are built with their width padded to this
+	MXFP4PadHidden     int64
+	MXFP4PadInter      int64
+	MXFP4NarrowScales  bool // DeepSeek-V4's fp4 experts are built with one-byte scales
+}

@@ -1,0 +1,180 @@
+// Package loading says what loading a model takes from one rank's card: the
+// tensors that planner/model/weights describes, built and rewritten as a
+// release does it on that card, and replayed through the allocator's rules.
+// Only this package knows which release does what.
+package loading
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/sglplan/sglplan/planner/figure"
+	"github.com/sglplan/sglplan/planner/finding"
+	"github.com/sglplan/sglplan/planner/machine"
+	"github.com/sglplan/sglplan/planner/model"
+	"github.com/sglplan/sglplan/planner/model/weights"
+	"github.com/sglplan/sglplan/planner/sglang/args"
+	"github.com/sglplan/sglplan/planner/sglang/release"
+	"github.com/sglplan/sglplan/planner/units"
+)
+
+// Options choose the rank and the role of the model. The zero value is the
+// first stage of the target.
+type Options struct {
+	PPStage int64
+	Draft   bool              // cfg is loaded as the draft model
+	Target  *model.Config     // of a draft: the model that it drafts for
+	Env     map[string]string // SGLANG_* variables of the launch
+}
+
+var (
+	codeUnknown = finding.Define("weights-unknown", "the weights of this model are not known",
+		"sglplan counts the weights of an architecture by the module shapes of SGLang's own class, and those of a quantisation by its own method. This model's class or quantisation is not among them, so its weights per GPU are left open instead of guessed.",
+		"Give the measured figure with --gpu-weights (what SGLang logs between 'Load weight begin' and 'Load weight end' as mem usage), or calibrate on a log with --calibrate.")
+	codeConfig = finding.Define("weights-config-incomplete", "config.json lacks what counting the weights needs",
+		"A size that the model's class cannot do without is missing or out of range in config.json, so the weights per GPU cannot be counted.",
+		"Check that the folder holds the model's own config.json, complete; or give --gpu-weights.")
+	codeShape = finding.Define("weights-do-not-divide", "the model cannot be split over that many GPUs",
+		"SGLang's model classes refuse sizes that do not divide by their group of ranks (heads by attention TP, widths by TP, experts by EP, fp8 blocks by the block). The server stops with an assertion while it builds the model.",
+		"Choose a --tp-size (or --ep-size, --dp-size) that divides the size named.")
+)
+
+// Estimate returns what loading cfg takes on one rank. A nil result comes with
+// a finding that says why.
+func Estimate(r release.Release, a *args.Args, cfg *model.Config, card machine.Card, opt Options) (*weights.Result, []finding.Finding) {
+	if cfg == nil || cfg.Top == nil {
+		return nil, []finding.Finding{finding.New(codeConfig, finding.Warning, "--model-path", "no config.json")}
+	}
+	res, err := estimate(r, a, cfg, card, opt)
+	if err != nil {
+		return nil, []finding.Finding{explain(err)}
+	}
+	return res, nil
+}
+
+func explain(err error) finding.Finding {
+	var shape *weights.ShapeError
+	var config *weights.ConfigError
+	switch {
+	case errors.As(err, &shape):
+		return finding.New(codeShape, finding.Error, "--tp-size", err.Error())
+	case errors.As(err, &config):
+		return finding.New(codeConfig, finding.Warning, "--model-path", err.Error())
+	}
+	return finding.New(codeUnknown, finding.Warning, "--model-path", err.Error())
+}
+
+// loader carries one estimate.
+type loader struct {
+	rel   release.Release
+	args  *args.Args
+	card  machine.Card
+	env   map[string]string
+	cfg   *model.Config
+	arch  string
+	quant *weights.Quant
+	lay   weights.Layout
+	rules weights.Rules
+	mem   *weights.Replay
+	back  backends
+}
+
+func estimate(r release.Release, a *args.Args, cfg *model.Config, card machine.Card, opt Options) (*weights.Result, error) {
+	l := &loader{rel: r, args: a, card: card, env: opt.Env, cfg: cfg}
+	l.arch = architecture(cfg, opt.Draft)
+	quant, err := weights.ParseQuant(cfg, l.quantFlag(opt.Draft))
+	if err != nil {
+		return nil, err
+	}
+	l.quant = quant
+	l.lay = l.layout(opt)
+	l.back = l.chooseBackends()
+	l.rules = l.buildRules()
+	b := &weights.Builder{C: cfg, T: cfg.Text(), Layout: l.lay, Rules: l.rules, Draft: draftOf(r, opt)}
+	mods, err := b.Modules(l.arch)
+	if err != nil {
+		return nil, err
+	}
+	return l.load(mods, opt), nil
+}
+
+// load builds the modules, rewrites them and adds up.
+func (l *loader) load(mods []weights.Module, opt Options) *weights.Result {
+	l.mem = weights.NewReplay(8 * len(mods))
+	for i := range mods {
+		m := &mods[i]
+		m.Scheme = l.quant.Of(m)
+		m.Build(l.mem, &l.rules)
+	}
+	built := l.mem.Total()
+	l.rewrite(mods)
+	stay := l.mem.Total()
+	l.mem.EmptyCache()
+	res := &weights.Result{
+		Architecture: l.arch,
+		Constructed:  l.band(built), Resident: l.band(stay), AfterSharing: l.band(stay),
+		Load: l.band(l.mem.Reserved()), Peak: l.band(l.mem.Peak()),
+		Groups: weights.Table(mods, l.mem),
+	}
+	if l.quant != nil {
+		res.Scheme = l.quant.Method
+	}
+	if opt.Draft {
+		res.AfterSharing = l.band(stay - l.shared())
+	}
+	return res
+}
+
+// band is what the figures are known to: see the figures that the test over
+// the vectors prints.
+func (l *loader) band(n int64) figure.Bytes {
+	return figure.Percent(units.Bytes(n), 0.2, 0.5)
+}
+
+// shared is what a draft gives up for the target's own tensors: the embedding
+// and the head.
+func (l *loader) shared() int64 {
+	return l.mem.Live(weights.Embedding) + l.mem.Live(weights.LMHead)
+}
+
+func draftOf(_ release.Release, opt Options) *weights.Draft {
+	if !opt.Draft || opt.Target == nil {
+		return nil
+	}
+	d := &weights.Draft{Target: opt.Target}
+	d.Context, _ = opt.Target.Text().Int("max_position_embeddings")
+	return d
+}
+
+// architecture names the class that SGLang makes of a config.
+func architecture(cfg *model.Config, draft bool) string {
+	arch := cfg.Arch()
+	if !draft {
+		return arch
+	}
+	if d, ok := draftArch[arch]; ok {
+		return d
+	}
+	return arch
+}
+
+// draftArch maps the architectures whose checkpoints carry their own draft
+// layers to the draft's class (ModelConfig._config_draft_model).
+var draftArch = map[string]string{
+	"DeepseekV3ForCausalLM": "DeepseekV3ForCausalLMNextN", "DeepseekV32ForCausalLM": "DeepseekV3ForCausalLMNextN",
+	"GlmMoeDsaForCausalLM": "GlmMoeDsaForCausalLMNextN", "Glm4MoeForCausalLM": "Glm4MoeForCausalLMNextN",
+	"Glm4MoeLiteForCausalLM": "Glm4MoeLiteForCausalLMNextN",
+	"Qwen3NextForCausalLM":   "Qwen3NextForCausalLMMTP", "Qwen3_5ForConditionalGeneration": "Qwen3_5ForCausalLMMTP",
+	"Qwen3_5MoeForConditionalGeneration": "Qwen3_5ForCausalLMMTP", "Qwen4ExpForConditionalGeneration": "Qwen4ExpForCausalLMMTP",
+	"GigaChat35ForCausalLM": "GigaChat35ForCausalLMNextN", "HYV4ForCausalLM": "HYV4ForCausalLMNextN",
+	"MiMoForCausalLM": "MiMoMTP", "DeepseekV4ForCausalLM": "DeepseekV4ForCausalLMNextN",
+}
+
+// quantFlag returns --quantization as far as it asks for quantising while
+// loading; a draft has a flag of its own.
+func (l *loader) quantFlag(draft bool) string {
+	if draft {
+		return l.args.Str("speculative_draft_model_quantization")
+	}
+	return strings.ToLower(l.args.Str("quantization"))
+}
