@@ -1,0 +1,122 @@
+package activation
+
+import (
+	"github.com/sglplan/sglplan/planner/figure"
+	"github.com/sglplan/sglplan/planner/units"
+)
+
+// Group is the ledger line that a term belongs to.
+type Group string
+
+// The groups.
+const (
+	Graphs      Group = "graphs"
+	Activations Group = "activations"
+	Workspace   Group = "workspace"
+	Buffers     Group = "buffers"
+)
+
+// Term is one named share of the needs.
+type Term struct {
+	Name   string
+	Group  Group
+	Bytes  figure.Bytes
+	Source string // the rule or the measurement behind it
+}
+
+// Graphs of one phase: the sizes that are captured.
+type Captures struct {
+	Sizes []int64 // tokens (prefill) or requests (decode), from the largest down
+	// Fixed are the terms that come with the capture beside the replay:
+	// graph objects, tables, shared buffers. They stay.
+	Fixed []Term
+	// Extra is taken during the capture and given back after it.
+	Extra []Term
+}
+
+// Max returns the largest captured size, 0 when none is.
+func (c *Captures) Max() int64 {
+	if c == nil || len(c.Sizes) == 0 {
+		return 0
+	}
+	return c.Sizes[0]
+}
+
+// EagerBuffers are the input buffers sized by the pool: PerToken bytes for
+// each of max(tokens, Floor) tokens.
+type EagerBuffers struct {
+	PerToken units.Bytes
+	Floor    int64
+}
+
+// At returns the size at a pool of so many tokens.
+func (e EagerBuffers) At(tokens int64) units.Bytes {
+	return e.PerToken * units.Bytes(max(tokens, e.Floor))
+}
+
+// Serving is the load whose worst moment counts: the first long prompts and a
+// full decode batch.
+type Serving struct {
+	Chunk       int64 // tokens of the largest prefill batch
+	Prompt      int64 // tokens of a long prompt
+	Prefix      int64 // cached tokens that the last chunk of a prompt attends to
+	DecodeBatch int64 // requests that decode at once
+	Fixed       []Term
+}
+
+type batch struct{ tokens, requests, prefix int64 }
+
+// shortPrompt is the prompt of a burst of small requests.
+const shortPrompt = 64
+
+// batches are the prefill batches in order: a prompt alone, two full chunks of
+// two prompts, and a chunk of small requests.
+func (v *Serving) batches() [4]batch {
+	small := max(1, min(v.DecodeBatch, v.Chunk/shortPrompt))
+	return [4]batch{
+		{min(v.Prompt, v.Chunk), 1, v.Prefix}, {v.Chunk, 2, v.Prefix}, {v.Chunk, 2, v.Prefix},
+		{v.Chunk, small, v.Prefix},
+	}
+}
+
+// Share is a part of the needs that nobody measured for this class of launch,
+// and how far off it may be.
+type Share struct {
+	What string
+	Part float64 // of the need
+}
+
+// Launch is what runs after the pools, in the terms of this package.
+type Launch struct {
+	Body    Body
+	Before  []Term // taken before the first capture, beside Eager
+	Eager   EagerBuffers
+	Tokens  int64     // max_total_num_tokens that Eager starts from
+	Prefill *Captures // nil: no prefill graphs
+	Decode  *Captures // nil: no decode graphs
+	// CaptureWorkspace is the cuBLAS workspace of the capture stream.
+	CaptureWorkspace units.Bytes
+	// SharedOutput: the outputs of all prefill graphs go to one buffer
+	// outside the graph pool; else that of the first stays in the pool.
+	SharedOutput bool
+	// DecodeAlone is what a decode capture takes more when no prefill capture
+	// came first.
+	DecodeAlone []Term
+	// AtReady are taken once the server answers its first request, Late after
+	// that and before the first load.
+	AtReady, Late []Term
+	Serving       Serving
+	// Gate: the prefill graphs are left out when less than this is free where
+	// their capture would begin. 0: never.
+	Gate       units.Bytes
+	Unmeasured []Share
+	// Spread is the fitted spread beside the terms' own bands.
+	Spread Spread
+}
+
+// Spread is how far measurements lie from the model for a measured class.
+type Spread struct {
+	Start, Ready, Serving units.Bytes
+	Replay                float64 // of the prefill replay
+	Load                  float64 // of what serving adds
+}
