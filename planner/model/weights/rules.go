@@ -6,6 +6,11 @@ type Rules struct {
 	DeepseekRopeCopies bool  // DeepSeek's yarn class keeps cos and sin of its own
 	EmbedReplicated    bool  // SGLANG_ENABLE_EMBED_REPLICATION
 	FuseShared         bool  // the shared expert becomes one more routed expert
+	RouterType         DType // of GLM-4.5's gate
+	SinkType           DType // of gpt-oss' attention sinks
+	IndexerFused       bool  // an interleaved indexer's key and weight projections are one, in bf16
+	IndexerGate        DType // of the indexer's weight projection
+	IndexerOwners      bool  // only layers that compute a top-k build an indexer
 	Int4Index          bool  // int4 experts carry index tables while loading (Marlin)
 	NVFP4PadInter      int64 // NVFP4 experts are built with their width padded to this
 	MXFP4PadHidden     int64
