@@ -143,7 +143,7 @@ func (p *parser) set(it item, v any) {
 		v = p.defaultOf(s.field)
 		p.say(finding.New(CodeValueUnknown, finding.Warning, s.name,
 			fmt.Sprintf("%s is set to %s, which is known only when the command runs; planned with the default, %s.",
-				it.text, quoteWords(it.values), show(v))), it.head)
+				it.text, quoteWords(it.values), showValue(v))), it.head)
 	}
 	p.args.Set(s.field, v, o)
 }
@@ -186,7 +186,7 @@ func (p *parser) value(it item) (any, bool) {
 			vals = append(vals, nil)
 			continue
 		}
-		v, why := s.convert(w.text)
+		v, why := s.convert(w.text, p.release)
 		if why == "" {
 			why = s.outside(v)
 		}

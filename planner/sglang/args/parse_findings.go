@@ -3,6 +3,7 @@ package args
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -156,7 +157,7 @@ func (p *parser) ambiguous(it item) {
 		f.Detail += fmt.Sprintf(" %s itself is no flag of this release: %s.", it.text, history(known))
 	}
 	order := it.candidates
-	if to := p.replacement(it.text); contains(order, to) {
+	if to := p.replacement(it.text); slices.Contains(order, to) {
 		order = []string{to}
 	}
 	for _, c := range order {
@@ -191,7 +192,7 @@ func (p *parser) missingValue(it item) {
 
 func (p *parser) badValue(it item, w word, why string) {
 	f := finding.New(CodeValueInvalid, finding.Error, it.option,
-		fmt.Sprintf("%s %s: %s.", it.option, quoted(w.text), why))
+		fmt.Sprintf("%s %s: %s.", it.option, quoteText(w.text), why))
 	if known := choiceElsewhere(it.span, w.text); known != "" {
 		f.Detail += " " + known
 	}
@@ -210,7 +211,7 @@ func choiceElsewhere(s *span, text string) string {
 	var known []Span
 	for _, j := range o.spans {
 		other := &spans[j]
-		if other.choices == nil || contains(textsOf(other.choices), text) {
+		if other.choices == nil || slices.Contains(textsOf(other.choices), text) {
 			known = append(known, Span{versionAt(int(other.from)), versionAt(int(other.to))})
 		}
 	}
@@ -254,7 +255,7 @@ func (p *parser) repeated(it item, before string) {
 	p.say(finding.New(CodeRepeatedFlag, finding.Info, it.span.name, detail), it.head)
 }
 
-func quoted(s string) string {
+func quoteText(s string) string {
 	if len(s) > 80 {
 		s = s[:80] + "..."
 	}
@@ -264,13 +265,13 @@ func quoted(s string) string {
 func quoteWords(ws []word) string {
 	out := make([]string, len(ws))
 	for i, w := range ws {
-		out[i] = quoted(w.text)
+		out[i] = quoteText(w.text)
 	}
 	return strings.Join(out, " ")
 }
 
-// show writes a value as JSON, None as Python does.
-func show(v any) string {
+// showValue writes a value as JSON, None as Python does.
+func showValue(v any) string {
 	if v == nil {
 		return "None"
 	}

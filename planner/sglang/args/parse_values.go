@@ -3,18 +3,19 @@ package args
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"math/big"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/sglplan/sglplan/planner/sglang/release"
 )
 
 // convert reads one word as the flag's type function does. The second result
 // says why it cannot, "" when it can.
-func (s *span) convert(text string) (any, string) {
+func (s *span) convert(text string, r release.Release) (any, string) {
 	switch s.conv {
 	case convInt:
 		return pyInt(text)
@@ -29,7 +30,7 @@ func (s *span) convert(text string) (any, string) {
 	case convJSON, convJSONList:
 		return fromJSON(text)
 	case convGraph:
-		return graphConfig(text)
+		return graphConfig(text, r)
 	case convLoRA:
 		return loraPath(text)
 	}
@@ -167,49 +168,6 @@ func fromNumbers(v any) any {
 		}
 	}
 	return v
-}
-
-// graphKeys are the settings that --cuda-graph-config accepts for each phase.
-var graphKeys = map[string][]string{
-	"decode":  {"backend", "max_bs", "bs"},
-	"prefill": {"backend", "max_bs", "bs"},
-}
-
-// graphConfig is SGLang's parse_cuda_graph_config_arg (from 0.5.14).
-func graphConfig(text string) (any, string) {
-	v, why := fromJSON(text)
-	if why != "" {
-		return nil, why
-	}
-	phases, ok := v.(map[string]any)
-	if !ok {
-		return nil, "not a JSON object"
-	}
-	for phase, settings := range phases {
-		keys, ok := graphKeys[phase]
-		if !ok {
-			return nil, fmt.Sprintf("phase %q is neither decode nor prefill", phase)
-		}
-		m, ok := settings.(map[string]any)
-		if !ok {
-			return nil, fmt.Sprintf("the settings of %s are not a JSON object", phase)
-		}
-		for key := range m {
-			if !contains(keys, key) {
-				return nil, fmt.Sprintf("%s has no setting %q (only %s)", phase, key, strings.Join(keys, ", "))
-			}
-		}
-	}
-	return v, ""
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // loraPath reads one item of --lora-paths (from 0.5.1): a path, name=path, or a

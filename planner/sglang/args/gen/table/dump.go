@@ -3,7 +3,6 @@ package table
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"sort"
 )
@@ -34,6 +33,27 @@ func ReadDump(path string) (*Dump, error) {
 	return d, nil
 }
 
+// adopt gives the dump's flags the names they have in the table, where the
+// parser lists another spelling first (--tensor-parallel-size before 0.5.14).
+func (t *Table) adopt(d *Dump) map[string]*Flag {
+	byName := map[string]*Flag{}
+	for _, f := range t.Flags {
+		byName[f.Name] = f
+	}
+	for i := range d.Flags {
+		df := &d.Flags[i]
+		for _, a := range df.Aliases {
+			if byName[df.Name] == nil && byName[a] != nil {
+				df.Aliases = append(slices.DeleteFunc(df.Aliases, func(s string) bool { return s == a }), df.Name)
+				df.Name = a
+				break
+			}
+		}
+		slices.Sort(df.Aliases)
+	}
+	return byName
+}
+
 // curated carries over what a parser object does not tell: which plain strings
 // are read as JSON later, and what a retired flag is replaced by where the
 // parser has it in prose only.
@@ -60,10 +80,7 @@ func (t *Table) Merge(d *Dump) error {
 	}
 	last := t.Versions[len(t.Versions)-1]
 	t.Versions = append(t.Versions, d.Version)
-	byName := map[string]*Flag{}
-	for _, f := range t.Flags {
-		byName[f.Name] = f
-	}
+	byName := t.adopt(d)
 	for i := range d.Flags {
 		df := &d.Flags[i]
 		f := byName[df.Name]
@@ -79,7 +96,7 @@ func (t *Table) Merge(d *Dump) error {
 func (t *Table) extend(f *Flag, df *DumpFlag, last, version string) {
 	old := t.at(f, last)
 	shape := curated(df.Shape, old)
-	if old != nil && sameShape(old.Shape, shape) && f.field(old) == df.Field && slices.Equal(f.aliases(old), df.Aliases) {
+	if old != nil && sameShape(old.Shape, shape) && f.field(old) == df.Field && sameNames(f.aliases(old), df.Aliases) {
 		old.To = version
 		return
 	}
@@ -94,7 +111,7 @@ func (f *Flag) pin(field string, aliases []string) {
 		if s.Field == "" && f.Field != field {
 			s.Field = f.Field
 		}
-		if s.Aliases == nil && !slices.Equal(f.Aliases, aliases) {
+		if s.Aliases == nil && !sameNames(f.Aliases, aliases) {
 			a := f.Aliases
 			s.Aliases = &a
 		}
@@ -114,10 +131,7 @@ func (t *Table) Diff(d *Dump) []string {
 		return []string{"flags table: no entry for " + d.Version}
 	}
 	seen := map[string]bool{}
-	byName := map[string]*Flag{}
-	for _, f := range t.Flags {
-		byName[f.Name] = f
-	}
+	byName := t.adopt(d)
 	for i := range d.Flags {
 		df := &d.Flags[i]
 		seen[df.Name] = true
@@ -145,10 +159,7 @@ func (t *Table) diffFlag(f *Flag, df *DumpFlag, version string) string {
 	want := DumpFlag{f.Name, f.field(s), f.aliases(s), s.Shape}
 	got := *df
 	got.Shape = curated(df.Shape, s)
-	if len(want.Aliases) == 0 && len(got.Aliases) == 0 {
-		want.Aliases, got.Aliases = nil, nil
-	}
-	if reflect.DeepEqual(want, got) {
+	if want.Field == got.Field && sameNames(want.Aliases, got.Aliases) && sameShape(want.Shape, got.Shape) {
 		return ""
 	}
 	return fmt.Sprintf("%s: table %+v, dump %+v", df.Name, want, got)

@@ -5,12 +5,15 @@ package table
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // A Table is the content of flags.json.
@@ -79,12 +82,20 @@ func Read(path string) (*Table, error) {
 }
 
 // readJSON keeps numbers as they are written: 1 is an integer, 1.0 is not.
+// A name ending in .gz is decompressed.
 func readJSON(path string, v any) error {
-	b, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	dec := json.NewDecoder(bytes.NewReader(b))
+	defer f.Close()
+	var r io.Reader = f
+	if strings.HasSuffix(path, ".gz") {
+		if r, err = gzip.NewReader(f); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	dec := json.NewDecoder(r)
 	dec.UseNumber()
 	if err := dec.Decode(v); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -154,6 +165,11 @@ func (f *Flag) aliases(s *Span) []string {
 		return *s.Aliases
 	}
 	return f.Aliases
+}
+
+// sameNames compares spellings without regard to their order.
+func sameNames(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
 func sameShape(a, b Shape) bool { return reflect.DeepEqual(a, b) }
