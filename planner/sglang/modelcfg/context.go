@@ -30,8 +30,15 @@ func (d *deriver) contextLength() {
 	}
 }
 
+// perLayerRope are classes whose RoPE parameters are kept by kind of layer, so
+// that no factor stands where the context length is derived.
+var perLayerRope = map[string]bool{"gemma3_text": true, "gemma3n_text": true, "gemma4_text": true, "beam": true, "mellum": true, "laguna": true}
+
 func (d *deriver) derivedContext() int {
-	factor := ropeFactor(d.rope())
+	factor := 1.0
+	if !perLayerRope[d.v.textType] {
+		factor = ropeFactor(d.rope())
+	}
 	for _, k := range contextKeys {
 		if n, ok := d.v.text.int(k); ok {
 			c := factor * float64(n)

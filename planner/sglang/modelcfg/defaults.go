@@ -94,7 +94,8 @@ var textDefaults = map[string]classDefault{
 	"smollm3":             {16, 4, 0, 2048, 11008, 36, 128256, 32768, 0, map[string]int{"tie_word_embeddings": 1}},
 	"stablelm":            {32, 32, 0, 2560, 6912, 32, 50304, 4096, 0, nil},
 	"starcoder2":          {24, 2, 0, 3072, 12288, 30, 49152, 4096, 0, map[string]int{"tie_word_embeddings": 1}},
-	"step3p5":             {64, 0, 0, 4096, 11264, 45, 128815, 128000, 0, map[string]int{"num_attention_groups": 8}},
+	"step3p5":             {64, 0, 128, 4096, 11264, 45, 128815, 128000, 0, map[string]int{"num_attention_groups": 8}},
+	"step3p7_text":        {64, 8, 128, 4096, 11264, 45, 128815, 128000, 0, map[string]int{"num_nextn_predict_layers": 0}},
 	"zaya":                {8, 2, 128, 2048, 0, 40, 262272, 131072, 0, map[string]int{"num_experts": 16, "num_experts_per_tok": 1, "moe_intermediate_size": 2048, "tie_word_embeddings": 1, "cca_time0": 2, "cca_time1": 2}},
 }
 

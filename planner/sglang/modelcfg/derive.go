@@ -24,7 +24,7 @@ func Derive(r release.Release, cfg *model.Config, opt Options) (*Info, []finding
 		m := &Info{Class: ClassUndecided, Reason: "no config.json"}
 		return m, []finding.Finding{badConfig("", errors.New("there is no configuration"))}
 	}
-	v, err := newView(cfg, opt.Overrides)
+	v, err := newView(r, cfg, opt.Overrides)
 	if err != nil {
 		m := &Info{Class: ClassUndecided, Reason: "unreadable overrides"}
 		return m, []finding.Finding{badConfig("--json-model-override-args", err)}
@@ -82,6 +82,9 @@ func (d *deriver) sizes() {
 	m.TieWordEmbeddings = d.tied()
 	m.HCMult = max(1, t.or("hc_mult", 1))
 	m.NumNextN, m.HasNumNextN = t.int("num_nextn_predict_layers")
+	if d.v.textType == "nemotron_h" && d.r.Before("0.5.10") && !t.sec.Has("num_nextn_predict_layers") {
+		m.NumNextN, m.HasNumNextN = 0, false // the class had no such field yet
+	}
 	if d.m.IsDraft {
 		d.draftDepth()
 	}

@@ -38,7 +38,7 @@ func (d *deriver) dtype() {
 func (d *deriver) fileDType() string {
 	of := fileDType(d.v.text.sec)
 	// Sub-configs without a dtype take the wrapper's (get_hf_text_config).
-	if of == "" && d.v.nested {
+	if of == "" && d.v.nested && d.r.AtLeast("0.5.10") {
 		of = fileDType(d.v.top.sec)
 	}
 	if of == "" && classDTypes[d.v.textType] {

@@ -249,15 +249,35 @@ func glm5Next(d *deriver) *Linear {
 	return kda(without(n, linear), linear, heads, head, kernel)
 }
 
+// mixerNames are the spellings of MiniCPM's mixers.
+var mixerNames = map[string]string{
+	"minicpm4": "minicpm4", "attn": "minicpm4", "lightning": "lightning-attn", "lightning-attn": "lightning-attn", "lightning_attn": "lightning-attn",
+}
+
+// minicpmSALA repeats its list of mixers over the layers.
 func minicpmSALA(d *deriver) *Linear {
-	t := d.v.text
-	types := t.strs("mixer_types")
-	layers := where(types, "lightning-attn")
-	heads, head := t.or("lightning_nkv", 0), t.or("lightning_head_dim", 0)
-	if len(layers) == 0 || heads == 0 || head == 0 {
+	t, n := d.v.text, d.m.NumHiddenLayers
+	mixers := t.strs("mixer_types")
+	if len(mixers) == 0 {
+		mixers = []string{"minicpm4"}
+	}
+	l := &Linear{Kind: Lightning, Heads: t.or("lightning_nkv", d.m.NumKeyValueHeads), HeadDim: t.or("lightning_head_dim", d.m.HeadDim), Kernel: 1}
+	l.State = l.HeadDim
+	for i := range n {
+		switch mixerNames[mixers[i%len(mixers)]] {
+		case "minicpm4":
+			l.FullLayers = append(l.FullLayers, i)
+		case "lightning-attn":
+			l.Layers = append(l.Layers, i)
+		default:
+			d.failf("mixer_types", "holds %q, which is no mixer", mixers[i%len(mixers)])
+			return nil
+		}
+	}
+	if len(l.Layers) == 0 {
 		return nil
 	}
-	return &Linear{Kind: Lightning, Layers: layers, FullLayers: where(types, "minicpm4"), Heads: heads, HeadDim: head, State: head, Kernel: 1}
+	return l
 }
 
 func mamba2(d *deriver) *Linear {

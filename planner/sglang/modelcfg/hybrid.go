@@ -34,7 +34,8 @@ func (d *deriver) hybrid() {
 	m.AttentionSinks = d.sinks()
 	d.linear()
 	d.sparse()
-	if d.isWindowHybrid() && !d.opt.DisableHybridSWA && !m.IsDeepseekV4 {
+	m.IsHybridSWA = d.isWindowHybrid() && !d.opt.DisableHybridSWA
+	if m.IsHybridSWA && !m.IsDeepseekV4 {
 		full, swa := d.windowLayers()
 		if len(swa)+len(full) == 0 {
 			d.failf("layer_types", "is missing, but %s splits its layers by it", m.Arch)

@@ -41,9 +41,12 @@ type Info struct {
 	Reason    string
 	IsDraft   bool
 
-	AttentionArch    AttentionArch
-	IsDSA            bool // MLA with sparse attention indexer
-	IsDeepseekV4     bool
+	AttentionArch AttentionArch
+	IsDSA         bool // MLA with sparse attention indexer
+	IsDeepseekV4  bool
+	// IsHybridSWA: the release gives window layers pools of their own (for
+	// DeepSeek-V4, its compressed pools); false with --disable-hybrid-swa-memory.
+	IsHybridSWA      bool
 	IsMultimodal     bool // what the release calls multimodal, after its switches
 	IsEncoderDecoder bool
 

@@ -33,10 +33,18 @@ func (d *deriver) shapes() {
 	m.IndexHeadDim, m.IndexKPool = d.indexer()
 }
 
+// ropeHead are classes that answer head_dim with the rotary part's width.
+var ropeHead = map[string]bool{"deepseek_v3": true, "deepseek_v32": true, "glm4_moe_lite": true}
+
 func (d *deriver) headDim(ssm bool) int {
 	m, t := d.m, d.v.text
 	if n, ok := t.int("head_dim"); ok {
 		return n
+	}
+	if ropeHead[d.v.textType] {
+		if n, ok := t.int("qk_rope_head_dim"); ok {
+			return n
+		}
 	}
 	if ssm || m.NumAttentionHeads == 0 {
 		return 0

@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"github.com/sglplan/sglplan/planner/model"
+	"github.com/sglplan/sglplan/planner/sglang/release"
 )
 
 // view is one config.json as SGLang's two configuration objects: the top level
@@ -20,7 +21,7 @@ type view struct {
 }
 
 // newView applies the overrides and finds the objects.
-func newView(cfg *model.Config, overrides string) (*view, error) {
+func newView(r release.Release, cfg *model.Config, overrides string) (*view, error) {
 	top, err := override(cfg.Top, overrides)
 	if err != nil {
 		return nil, err
@@ -38,6 +39,9 @@ func newView(cfg *model.Config, overrides string) (*view, error) {
 		v.arch, v.modelType = a, "longcat_flash"
 	}
 	sec, textType := v.findText(top)
+	if v.modelType == "step3p7" && r.Before("0.5.13") {
+		textType = "step3p7_text" // read by transformers' class until SGLang had one
+	}
 	v.textType = textType
 	v.text = &attrs{sec: sec, defaults: textDefaults[textType].attributes(), aliases: attributeNames}
 	if v.nested {
