@@ -29,6 +29,9 @@ type Body struct {
 	// Extra hidden states are returned beside the last ones, for a draft
 	// model: this many tensors of tokens x Hidden.
 	Extra int64
+	// Lead hidden-sized tensors are alive through the whole pass: a draft's
+	// embeddings and the wider input of its first layer.
+	Lead int64
 	// Gather is the number of ranks whose tokens the feed-forward parts see
 	// together (DP attention); 0 and 1 are none.
 	Gather int64
@@ -140,6 +143,10 @@ func (o *output) free(a *Allocator) {
 func (p *pass) forward() output {
 	h := p.body.Hidden
 	var out output
+	var lead Block
+	if p.body.Lead > 0 {
+		lead = p.alloc(p.body.Lead * h)
+	}
 	hidden := p.reduce(p.alloc(h))
 	var residual Block
 	for i, l := range p.body.Stack {
@@ -157,7 +164,10 @@ func (p *pass) forward() output {
 			p.free(input)
 		}
 	}
-	p.free(residual)
+	for n := max(0, len(p.body.Stack)-1); n < int(min(p.body.Extra, maxAux)); n++ {
+		out.aux[n] = p.alloc(h)
+	}
+	p.free(residual, lead)
 	out.hidden = hidden
 	return out
 }

@@ -86,6 +86,16 @@ type Share struct {
 	Part float64 // of the need
 }
 
+// Stage is the captures of a further model, a draft: its prefill graphs go to
+// a pool of their own, because another stream captures them.
+type Stage struct {
+	Name    string
+	Body    Body
+	Before  []Term
+	Prefill *Captures // nil: none
+	After   []Term    // the stage's decode-style graphs
+}
+
 // Launch is what runs after the pools, in the terms of this package.
 type Launch struct {
 	Body    Body
@@ -99,6 +109,8 @@ type Launch struct {
 	// SharedOutput: the outputs of all prefill graphs go to one buffer
 	// outside the graph pool; else that of the first stays in the pool.
 	SharedOutput bool
+	// Drafts are captured after the decode graphs of the target.
+	Drafts []Stage
 	// DecodeAlone is what a decode capture takes more when no prefill capture
 	// came first.
 	DecodeAlone []Term

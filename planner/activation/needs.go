@@ -77,13 +77,16 @@ func needs(l *Launch, s *scratch) Result {
 	c.add(Term{"eager input buffers", Buffers, figure.New(l.Eager.At(l.Tokens), figure.Exact), "SGLang: ids, positions and locations for every token of the pool"})
 	var slack, replay units.Bytes
 	if l.Prefill != nil {
-		slack, replay = c.prefill(l, s)
+		slack, replay = c.prefill(l, &l.Body, l.Prefill, "", s)
 	}
 	if l.Decode != nil {
 		c.decode(l, s)
 	}
+	for i := range l.Drafts {
+		c.draft(l, &l.Drafts[i], s)
+	}
 	c.add(l.AtReady...)
-	c.start = max(c.start, c.now)
+	start := c.start
 	c.add(l.Late...)
 	ready := c.now
 	load := c.serve(l, s)
@@ -99,7 +102,7 @@ func needs(l *Launch, s *scratch) Result {
 	band := func(v, half units.Bytes) figure.Bytes {
 		return figure.Band(v, max(0, v-half), v+half, figure.Estimated)
 	}
-	r.Start = band(c.start, l.Spread.Start+part(replay, l.Spread.Replay)+part(c.start, share))
+	r.Start = band(start, l.Spread.Start+part(replay, l.Spread.Replay)+part(start, share))
 	readyHalf := l.Spread.Ready + part(c.graph, l.Spread.Replay*1.25) + part(ready, share)
 	r.Ready = band(ready, readyHalf)
 	r.Serving = band(c.now, readyHalf+l.Spread.Serving+part(c.now-ready, l.Spread.Load+share))
@@ -133,18 +136,27 @@ const replayed = "replay of the layers' tensors through the caching allocator's 
 // prefill adds the capture of the prefill graphs. It returns what the eager
 // cache holds beyond its live tensors at the worst moment, and the size of
 // the replay.
-func (c *tally) prefill(l *Launch, s *scratch) (slack, replay units.Bytes) {
-	rp := replayCapture(&l.Body, l.Prefill.Sizes, l.CaptureWorkspace, l.SharedOutput, s)
-	c.add(l.Prefill.Fixed...)
-	extra := sum(l.Prefill.Extra).Value
+func (c *tally) prefill(l *Launch, b *Body, g *Captures, who string, s *scratch) (slack, replay units.Bytes) {
+	rp := replayCapture(b, g.Sizes, l.CaptureWorkspace, l.SharedOutput, s)
+	c.add(g.Fixed...)
+	extra := sum(g.Extra).Value
 	c.start = max(c.start, c.now+rp.Peak+extra)
 	c.add(
-		Term{"prefill graph pool", Graphs, figure.Percent(rp.Graph, 3, 3), replayed},
-		Term{"output buffer of prefill graphs", Graphs, figure.Percent(rp.Left, 10, 30), replayed},
+		Term{who + "prefill graph pool", Graphs, figure.Percent(rp.Graph, 3, 3), replayed},
+		Term{who + "output buffer of prefill graphs", Graphs, figure.Percent(rp.Left, 10, 30), replayed},
 	)
-	c.graph = rp.Graph
-	c.Terms = append(c.Terms, Term{"peak of the prefill capture, given back", Activations, figure.Percent(rp.Peak-rp.Graph-rp.Left+extra, 5, 5), replayed})
+	c.graph += rp.Graph
+	c.Terms = append(c.Terms, Term{who + "peak of the prefill capture, given back", Activations, figure.Percent(rp.Peak-rp.Graph-rp.Left+extra, 5, 5), replayed})
 	return rp.Eager - rp.Live, rp.Eager + rp.Graph
+}
+
+// draft adds the captures of a draft model.
+func (c *tally) draft(l *Launch, d *Stage, s *scratch) {
+	c.add(d.Before...)
+	if d.Prefill != nil && l.Prefill != nil {
+		c.prefill(l, &d.Body, d.Prefill, d.Name+": ", s)
+	}
+	c.add(d.After...)
 }
 
 func (c *tally) decode(l *Launch, s *scratch) {

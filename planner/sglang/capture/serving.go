@@ -1,0 +1,26 @@
+package capture
+
+import (
+	"github.com/sglplan/sglplan/planner/activation"
+)
+
+// burst is the number of requests that are taken to decode at once: what a
+// load test or a full server sends. More than that are named per request.
+const burst = 256
+
+// serving describes the first load.
+func (p *plan) serving() {
+	chunk := p.chunk()
+	running := int64(burst)
+	if m := p.a.Int("max_running_requests"); m > 0 {
+		running = min(running, max(1, m/p.l.dp))
+	}
+	// A long prompt: the first batch holds one that is a little shorter than
+	// a chunk, the next ones fill the chunk.
+	p.out.Serving = activation.Serving{Chunk: chunk, Prompt: int64(float64(chunk) * 0.977), DecodeBatch: running}
+	p.out.Serving.Fixed = append(p.out.Serving.Fixed,
+		fixed("modules of serving", activation.Workspace, 25, 0, 50, "fitted on 2 launches"))
+	if p.hasLinear() {
+		p.out.Serving.Fixed = append(p.out.Serving.Fixed, p.hybridEager(chunk))
+	}
+}

@@ -1,0 +1,120 @@
+package capture
+
+import (
+	"strings"
+
+	"github.com/sglplan/sglplan/planner/activation"
+	"github.com/sglplan/sglplan/planner/figure"
+	"github.com/sglplan/sglplan/planner/sglang/args"
+	"github.com/sglplan/sglplan/planner/units"
+)
+
+// backends are the attention backends of prefill and decode; one or two.
+type backends []string
+
+func backendsOf(a *args.Args) backends {
+	whole := a.Str("attention_backend")
+	var out backends
+	for _, f := range []string{"prefill_attention_backend", "decode_attention_backend"} {
+		b := a.Str(f)
+		if b == "" {
+			b = whole
+		}
+		if b != "" && !out.has(b) {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+func (b backends) has(name string) bool {
+	for _, x := range b {
+		if x == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (b backends) only(name string) bool { return len(b) == 1 && b[0] == name }
+
+// workspaces are the buffers that an attention backend allocates at once,
+// in MiB (SGLang's own constants; flash attention and triton have none).
+var workspaces = map[string]int64{"flashinfer": 384, "trtllm_mha": 512, "trtllm_mla": 150, "cutlass_mla": 128, "flashinfer_mla": 384}
+
+// wideFlashinfer are the architectures for which SGLang raises flashinfer's
+// workspace to 512 MiB.
+var wideFlashinfer = []string{"Qwen2", "Qwen3", "MiMo"}
+
+func (p *plan) workspace(backend string) units.Bytes {
+	w := workspaces[backend]
+	if backend == "flashinfer" {
+		for _, s := range wideFlashinfer {
+			if strings.Contains(p.info.Arch, s) {
+				w = 512
+			}
+		}
+	}
+	return units.Bytes(w) * mib
+}
+
+// before describes what is taken before the first capture.
+func (p *plan) before() {
+	first := fixed("cuBLAS and first modules", activation.Workspace, 100, 85, 115, "fitted on 9 launches of 0.5.17 on H200")
+	if p.tritonKernels() {
+		first = fixed("cuBLAS and first modules", activation.Workspace, 40, 0, 115, "holes that weight conversion leaves take a part; fitted on 1 launch of gpt-oss")
+	}
+	p.out.Before = append(p.out.Before, first)
+	for _, b := range p.back {
+		if w := p.workspace(b); w > 0 {
+			p.out.Before = append(p.out.Before, activation.Term{Name: b + " workspace", Group: activation.Workspace,
+				Bytes: figure.New(w, figure.Exact), Source: "SGLang: constant of the attention backend"})
+		}
+	}
+	if p.r.AtLeast("0.5.14") {
+		// Ids, positions and locations of 8 bytes each, positions on 3 axes
+		// once more: EagerRunner's registry.
+		p.out.Eager = activation.EagerBuffers{PerToken: 48, Floor: max(p.chunk(), p.a.IntOr("max_prefill_tokens", 16384))}
+	}
+}
+
+// tables are the page tables and workspaces of captured decode batches.
+func (p *plan) tables(top, sizes int64) activation.Term {
+	context := int64(p.info.ContextLen)
+	page := max(1, p.a.Int("page_size"))
+	windows := int64(1)
+	if p.info.Window != nil {
+		windows = 2
+	}
+	var n int64
+	for _, b := range p.back {
+		switch b {
+		case "fa3", "fa4", "trtllm_mha", "trtllm_mla", "flashmla", "cutlass_mla", "dsa", "nsa":
+			n = max(n, top*((context+page-1)/page)*4*windows)
+		case "flashinfer":
+			n = max(n, (top*context*4+sizes*8*int64(mib))*windows)
+		case "triton":
+			n = max(n, top*context*8+top*p.heads()*tritonSplits*p.valueDim()*4*windows)
+		}
+	}
+	if p.tritonKernels() {
+		n = max(0, n-260*int64(mib))
+	}
+	return activation.Term{Name: "page tables of decode graphs", Group: activation.Buffers,
+		Bytes: figure.New(units.Bytes(n), figure.Estimated), Source: "SGLang: tables of the attention backend for the largest captured batch"}
+}
+
+// tritonSplits is the default number of KV splits of triton's decode kernel.
+const tritonSplits = 8
+
+func (p *plan) heads() int64 { return max(1, int64(p.info.NumAttentionHeads)/p.l.attention) }
+
+func (p *plan) valueDim() int64 {
+	if p.latent() {
+		return int64(p.info.KVLoraRank)
+	}
+	if p.info.VHeadDim > 0 {
+		return int64(p.info.VHeadDim)
+	}
+	return int64(p.info.HeadDim)
+}
