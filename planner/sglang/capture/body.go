@@ -6,8 +6,24 @@ import (
 	"github.com/sglplan/sglplan/planner/activation"
 )
 
-// stackDepth is how many layers a replay needs to reach its steady state.
-const stackDepth = 8
+// depth is how many of the layers a replay needs: enough to reach its steady
+// state, and as many more as keep the place in its cycle, because where the
+// last layer's output lands decides what stays (the cycles seen are of two and
+// three layers; a hybrid's own is its interval of full attention).
+func (p *plan) depth(layers, firstMoE int64) int64 {
+	cycle := int64(6)
+	if p.hasLinear() {
+		cycle = 8
+	}
+	if layers <= 2*cycle {
+		return layers
+	}
+	d := cycle + layers%cycle
+	for d < firstMoE+4 {
+		d += cycle
+	}
+	return min(d, layers)
+}
 
 func (p *plan) latent() bool { return p.info.KVLoraRank > 0 }
 
@@ -30,12 +46,8 @@ func (p *plan) body() activation.Body {
 		b.ReduceMax = reduceMax
 	}
 	firstMoE := int64(m.FirstKDenseReplace)
-	depth := min(b.Layers, max(stackDepth, firstMoE+4))
-	if b.Layers <= 12 {
-		depth = b.Layers
-	}
 	routed := m.NumExperts > 0 && m.NumExpertsPerTok > 0
-	for i := range depth {
+	for i := range p.depth(b.Layers, firstMoE) {
 		l := activation.Layer{Mixer: p.mixer(i), MLP: p.dense()}
 		if routed && i >= firstMoE {
 			l.MLP = p.experts()
