@@ -54,7 +54,7 @@ func settle(r release.Release, pools []HostPool, hugepage units.Bytes) {
 	for i := range pools {
 		var total units.Bytes
 		for _, b := range pools[i].buffers {
-			total += pinned(r, b, hugepage)
+			total = add(total, pinned(r, b, hugepage))
 		}
 		pools[i].BytesPerRank = total
 	}
@@ -79,7 +79,7 @@ func StagingBytes(r release.Release, s Settings, pools []HostPool) units.Bytes {
 	var total units.Bytes
 	for _, p := range pools {
 		if p.Kind == Main || p.Kind == Window || p.Kind == Draft || p.Kind == DraftWindow || p.Kind == Indexer {
-			total += units.Bytes(mul(mul(min(p.Pages, 64), p.page), p.BytesPerToken))
+			total = add(total, units.Bytes(mul(mul(min(p.Pages, 64), p.page), p.BytesPerToken)))
 		}
 	}
 	return total

@@ -50,18 +50,18 @@ func mirroredBytes(pools []DevicePool) units.Bytes {
 	for _, p := range pools {
 		switch p.Kind {
 		case Main, Window, Indexer, IndexKeys, NVFP4Index:
-			total += p.deviceBytes() + p.packedBytes()
+			total = add(total, add(p.deviceBytes(), p.packedBytes()))
 		case State:
-			total += p.deviceBytes()
+			total = add(total, p.deviceBytes())
 		case Envelope: // capacity tokens times entry bytes, without the padding page
-			region += mul(p.Tokens, p.RowBytes) / max(p.Page, 1)
+			region = add(region, mul(p.Tokens, p.RowBytes)/p.Page)
 		case Draft, DraftIndex:
-			total += perSlot(p, main.Tokens)
+			total = add(total, perSlot(p, main.Tokens))
 		case DraftWindow:
-			total += perSlot(p, window.Tokens)
+			total = add(total, perSlot(p, window.Tokens))
 		}
 	}
-	return units.Bytes(total + region)
+	return units.Bytes(add(total, region))
 }
 
 // perSlot scales a draft's device bytes to one draft slot for every target
@@ -72,7 +72,7 @@ func perSlot(p DevicePool, slots int64) int64 {
 		return b
 	}
 	hi, lo := b/p.Tokens, b%p.Tokens
-	return mul(hi, slots) + mul(lo, slots)/p.Tokens
+	return add(mul(hi, slots), mul(lo, slots)/p.Tokens)
 }
 
 // book takes the pools off the budget in their order and returns the first

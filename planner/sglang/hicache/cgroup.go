@@ -127,7 +127,7 @@ func (c *cgroupReader) mount(line string, members map[string]string) (bool, erro
 	if !ok || kind[0] == "cgroup" && !slices.Contains(strings.Split(kind[2], ","), "memory") {
 		return false, nil
 	}
-	mount := unescape(fields[4])
+	mount := path.Clean("/" + unescape(fields[4]))
 	relative, ok := below(member, unescape(fields[3]))
 	if !ok {
 		return false, nil

@@ -70,7 +70,7 @@ func (p DevicePool) sized() bool { return p.Kind == Main || p.Kind == Window || 
 
 // bytesPerToken is SGLang's size_per_token of the host mirror.
 func (p DevicePool) bytesPerToken() int64 {
-	return p.RowBytes*(p.Layers+p.PackedLayers) + p.SideBytes
+	return max(add(mul(p.RowBytes, p.Layers+p.PackedLayers), p.SideBytes), 1)
 }
 
 // deviceBytes is what the device tensors take, packed drafts not included.
@@ -87,7 +87,7 @@ func (p DevicePool) deviceBytes() int64 {
 		// Index buffers are rows of whole pages, (tokens + page + 1) / page of them.
 		rows = (p.Tokens + p.Page + 1) / p.Page * p.Page
 	}
-	return p.RowBytes*layers*rows + p.SideBytes*rows
+	return add(mul(mul(p.RowBytes, layers), rows), mul(p.SideBytes, rows))
 }
 
 // packedBytes is what the packed drafts of the pool take on the device.
@@ -98,4 +98,28 @@ func (p DevicePool) packedBytes() int64 {
 	q := p
 	q.Layers, q.OwnedLayers, q.SideBytes, q.DeviceBytes = p.PackedLayers, 0, 0, 0
 	return q.deviceBytes()
+}
+
+// sane bounds what a caller hands in, so that the arithmetic needs no guards.
+func (p DevicePool) sane() DevicePool {
+	const most = 1 << 50
+	for _, n := range []*int64{&p.Layers, &p.OwnedLayers, &p.PackedLayers, &p.RowBytes, &p.SideBytes, &p.Tokens,
+		&p.DeviceBytes, &p.PackedBytes, &p.KeyRowBytes} {
+		*n = min(max(*n, 0), most)
+	}
+	p.Page = min(max(p.Page, 1), most)
+	p.KeyRowBytes = min(p.KeyRowBytes, p.RowBytes)
+	return p
+}
+
+// saneStages returns bounded copies of the pools of every stage.
+func saneStages(stages [][]DevicePool) [][]DevicePool {
+	out := make([][]DevicePool, len(stages))
+	for i, pools := range stages {
+		out[i] = make([]DevicePool, len(pools))
+		for j, p := range pools {
+			out[i][j] = p.sane()
+		}
+	}
+	return out
 }

@@ -116,7 +116,7 @@ func poolFindings(q Request, h HostPools) []finding.Finding {
 				found = append(found, f)
 			}
 		}
-		if p.BytesPerRank >= p.RequestedBytes*5/4 && q.Release.Before("0.5.4.post2") {
+		if p.BytesPerRank-p.RequestedBytes >= p.RequestedBytes/4 && q.Release.Before("0.5.4.post2") {
 			found = append(found, finding.New(CodePowerOfTwo, finding.Warning, sizeFlag(h.Settings),
 				fmt.Sprintf("The %s pool of %s takes %s on every rank.", p.Name, gb(p.RequestedBytes), gb(p.BytesPerRank))))
 		}

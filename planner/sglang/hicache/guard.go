@@ -40,7 +40,7 @@ func divisor(r release.Release, perReplica int) int64 {
 // share is what a rank may take by SGLang's own check, with taken bytes
 // already pinned by itself and its peers. It can be negative.
 func share(r release.Release, v HostView, perReplica int, taken units.Bytes) units.Bytes {
-	return units.Bytes(floorDivInt(int64(v.seen(r)-Reserve-taken), divisor(r, perReplica)))
+	return units.Bytes(floorDivInt(int64(max(v.seen(r), -largest)-Reserve-min(taken, largest)), divisor(r, perReplica)))
 }
 
 // Refusal is a pool that SGLang's own check does not let pass.
@@ -98,7 +98,7 @@ type Guard struct {
 func judge(r release.Release, v HostView, perReplica int, sets []stageSet) (Verdict, *Refusal) {
 	var host units.Bytes
 	for _, s := range sets {
-		host += s.perRank() * units.Bytes(s.ranks)
+		host = add(host, mul(s.perRank(), int64(s.ranks)))
 	}
 	verdict := Pass
 	for _, s := range sets {
@@ -111,7 +111,7 @@ func judge(r release.Release, v HostView, perReplica int, sets []stageSet) (Verd
 			if r.AtLeast("0.5.19") && p.RequestedBytes > share(r, v, perReplica, own+others) {
 				verdict = Depends
 			}
-			own += p.BytesPerRank
+			own = add(own, p.BytesPerRank)
 		}
 	}
 	return verdict, nil

@@ -62,7 +62,7 @@ type stageSet struct {
 func (s stageSet) perRank() units.Bytes {
 	var n units.Bytes
 	for _, p := range s.pools {
-		n += p.BytesPerRank
+		n = add(n, p.BytesPerRank)
 	}
 	return n
 }
@@ -73,6 +73,7 @@ func Plan(q Request) (HostPools, []finding.Finding) {
 	if len(q.Stages) == 0 {
 		return HostPools{}, nil
 	}
+	q.Stages = saneStages(q.Stages)
 	s := Resolve(q.Release, q.Args, q.Stages[0], q.MaxContext)
 	if s.Reason == None {
 		return HostPools{}, nil
@@ -95,7 +96,7 @@ func planWith(q Request, s Settings) HostPools {
 	}
 	h.sets = stageSets(q, s)
 	for _, set := range h.sets {
-		h.TotalBytes += set.perRank() * units.Bytes(set.ranks)
+		h.TotalBytes = add(h.TotalBytes, mul(set.perRank(), int64(set.ranks)))
 		if n := set.perRank(); n >= h.PerRankBytes {
 			h.PerRankBytes, h.Pools = n, set.pools
 		}
@@ -186,6 +187,7 @@ func WithSize(q Request, sizeGB int64) HostPools {
 	if len(q.Stages) == 0 {
 		return HostPools{}
 	}
+	q.Stages = saneStages(q.Stages)
 	s := Resolve(q.Release, q.Args, q.Stages[0], q.MaxContext)
 	s.SizeGB, s.Fraction = float64(sizeGB), nil
 	return planWith(q, s)

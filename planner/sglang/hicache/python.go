@@ -41,10 +41,20 @@ func trunc(f float64) int64 {
 	return int64(f)
 }
 
+// largest bounds every product and sum of sizes: an exabyte, four of which
+// still add up without overflow. A typing error reports it and does not wrap.
+const largest = 1 << 61
+
 // mul multiplies non-negative sizes and stops at the largest one.
-func mul(a, b int64) int64 {
-	if a > 0 && b > math.MaxInt64/8/a {
-		return math.MaxInt64 / 8
+func mul[A, B ~int64](a A, b B) A {
+	if a <= 0 || b <= 0 {
+		return 0
 	}
-	return a * b
+	if int64(a) > largest/int64(b) {
+		return largest
+	}
+	return a * A(b)
 }
+
+// add adds non-negative sizes and stops at the largest one.
+func add[A ~int64](a, b A) A { return min(a+b, largest) }

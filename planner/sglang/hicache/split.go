@@ -12,7 +12,7 @@ func split(r release.Release, pools []DevicePool, sizeGB float64) map[string]flo
 	count := 0
 	for _, p := range pools {
 		if p.sized() {
-			total += p.deviceBytes()
+			total = add(total, p.deviceBytes())
 			count++
 		}
 	}
