@@ -63,7 +63,21 @@ func (p *parser) mergeConfig(list []word, readFile func(string) ([]byte, error))
 		p.say(finding.New(CodeConfigUse, finding.Error, configFlag, "--config is given more than once; only one file is allowed."), head)
 		return slices.DeleteFunc(rest, func(w word) bool { return w.text == configFlag })
 	}
+	if file.text == "" && !file.unknown {
+		return list
+	}
 	return append(p.readConfig(file, readFile), rest...)
+}
+
+// inertConfig warns of a --config that reached the parser: nothing reads it.
+func (p *parser) inertConfig(it item) {
+	if len(it.values) == 0 || it.values[0].text == "" {
+		return
+	}
+	file := it.values[0].text
+	p.say(finding.New(CodeConfigInert, finding.Warning, configFlag,
+		fmt.Sprintf("SGLang reads no file for %s: nothing in %s counts.", quoteText(it.head.text), quoteText(file))).
+		With("write --config as a word of its own", finding.Edit{Flag: configFlag, Value: file}), it.head)
 }
 
 func (p *parser) readConfig(file word, readFile func(string) ([]byte, error)) []word {

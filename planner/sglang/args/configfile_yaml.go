@@ -1,6 +1,7 @@
 package args
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -8,8 +9,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-
-	"bytes"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -136,8 +135,8 @@ func (l *yamlLoader) mapping(n *yaml.Node, depth int) (pyDict, error) {
 	return out, nil
 }
 
-// merged are the entries of a << key: of one mapping or of several, the first
-// of which wins.
+// merged are the entries of a << key: of one mapping or of several, the last
+// of which wins (PyYAML 6.0.3).
 func (l *yamlLoader) merged(n *yaml.Node, depth int) (pyDict, error) {
 	v, err := l.value(n, depth+1)
 	if err != nil {
@@ -148,8 +147,8 @@ func (l *yamlLoader) merged(n *yaml.Node, depth int) (pyDict, error) {
 		return v, nil
 	case []any:
 		var out pyDict
-		for i := len(v) - 1; i >= 0; i-- {
-			m, ok := v[i].(pyDict)
+		for _, x := range v {
+			m, ok := x.(pyDict)
 			if !ok {
 				return nil, fmt.Errorf("line %d: << of something that is no mapping", n.Line)
 			}
@@ -183,6 +182,9 @@ func scalar(n *yaml.Node, tag string) (any, error) {
 	const quotedStyles = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 	if tag == "" && n.Style&quotedStyles != 0 {
 		return n.Value, nil
+	}
+	if tag == "" && n.Value == "=" {
+		return nil, fmt.Errorf("line %d: a plain = has no value", n.Line)
 	}
 	bad := fmt.Errorf("line %d: %q is no %s", n.Line, n.Value, tag)
 	switch tag {

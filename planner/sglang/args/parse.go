@@ -115,15 +115,13 @@ func (p *parser) flag(it item) {
 	if s.deprecated && !p.deprecated(it) {
 		return
 	}
-	if s.use == useIgnored {
-		return
-	}
 	v, ok := p.value(it)
-	if !ok {
+	if !ok || s.use == useIgnored {
 		return
 	}
 	if s.name == configFlag {
-		return // SGLang reads the file before parsing; here it is just a word
+		p.inertConfig(it)
+		return
 	}
 	p.set(it, v)
 }
