@@ -26,6 +26,9 @@ var cards = []KnownCard{
 	{Card: Card{"NVIDIA RTX PRO 5000 Blackwell", 48935, 12, 0}, Aliases: []string{"RTX-PRO-5000-Blackwell", "RTX-PRO-5000"}, Seen: config},
 	{Card: Card{"NVIDIA RTX PRO 4500 Blackwell", 32623, 12, 0}, Aliases: []string{"RTX-PRO-4500-Blackwell", "RTX-PRO-4500"}, Seen: config},
 	{Card: Card{"NVIDIA RTX PRO 4000 Blackwell", 24467, 12, 0}, Aliases: []string{"RTX-PRO-4000-Blackwell", "RTX-PRO-4000"}, Seen: config},
+	// Memory shared with the host: NVML reports no sizes, the total is CUDA's
+	// and the host's own processes are part of the loss.
+	{Card: Card{"NVIDIA GB10", 124610, 12, 1}, Aliases: []string{"GB10", "DGX-Spark"}, LossGiB: 7.8, LossSeen: logs, Seen: logs},
 	{Card: Card{"NVIDIA GeForce RTX 5090", 32607, 12, 0}, Aliases: []string{"RTX-5090", "5090"}, LossGiB: 1.16, LossSeen: logs, Seen: smi},
 	{Card: Card{"NVIDIA GeForce RTX 5080", 16303, 12, 0}, Aliases: []string{"RTX-5080", "5080"}, Seen: config},
 	{Card: Card{"NVIDIA GeForce RTX 5070 Ti", 16303, 12, 0}, Aliases: []string{"RTX-5070-Ti", "5070-Ti"}, Seen: config},

@@ -94,11 +94,13 @@ func PreLoadLoss(c Card, ranks int) figure.Bytes {
 	return loss(known.LossGiB, 1.2, 0.6, 1.6)
 }
 
-// loss gives a seen figure the spread that logs of one card show (0.4 GiB),
-// and the whole range seen on any card where this one was not seen.
+// loss gives a seen figure the spread that logs of one card show (0.4 GiB, a
+// third where the memory is the host's), and the whole range seen on any card
+// where this one was not seen.
 func loss(seen, usual, low, high float64) figure.Bytes {
 	if seen > 0 {
-		usual, low, high = seen, seen-0.4, seen+0.4
+		spread := max(0.4, seen/3)
+		usual, low, high = seen, seen-spread, seen+spread
 	}
 	return figure.Band(units.FromGiB(usual), units.FromGiB(low), units.FromGiB(high), figure.Estimated)
 }
