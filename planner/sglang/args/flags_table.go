@@ -184,16 +184,24 @@ func Known(flag string) []Span {
 	if o == nil {
 		return nil
 	}
+	return o.runs(func(*span) bool { return true })
+}
+
+// runs joins the spans of an option that ok accepts into runs of releases.
+func (o *option) runs(ok func(*span) bool) []Span {
 	var out []Span
 	end := -2
-	for _, s := range o.spans {
-		from, to := int(spans[s].from), int(spans[s].to)
-		if from == end+1 && len(out) > 0 {
-			out[len(out)-1].Until = versionAt(to)
-		} else {
-			out = append(out, Span{versionAt(from), versionAt(to)})
+	for _, j := range o.spans {
+		s := &spans[j]
+		if !ok(s) {
+			continue
 		}
-		end = to
+		if int(s.from) == end+1 && len(out) > 0 {
+			out[len(out)-1].Until = versionAt(int(s.to))
+		} else {
+			out = append(out, Span{versionAt(int(s.from)), versionAt(int(s.to))})
+		}
+		end = int(s.to)
 	}
 	return out
 }

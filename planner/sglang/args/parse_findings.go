@@ -208,18 +208,15 @@ func choiceElsewhere(s *span, text string) string {
 	if o == nil || s.choices == nil {
 		return ""
 	}
-	var known []Span
-	for _, j := range o.spans {
-		other := &spans[j]
-		if other.choices == nil || slices.Contains(textsOf(other.choices), text) {
-			known = append(known, Span{versionAt(int(other.from)), versionAt(int(other.to))})
-		}
-	}
+	known := o.runs(func(s *span) bool { return s.choices == nil || slices.Contains(textsOf(s.choices), text) })
 	if len(known) == 0 {
 		return ""
 	}
-	from, to := known[0].Since, known[len(known)-1].Until
-	return fmt.Sprintf("SGLang %s to %s accept it.", from, to)
+	parts := make([]string, len(known))
+	for i, k := range known {
+		parts[i] = fmt.Sprintf("%s to %s", k.Since, k.Until)
+	}
+	return fmt.Sprintf("SGLang %s accept it.", strings.Join(parts, " and "))
 }
 
 // deprecated says what naming a deprecated flag does; false when it ends the
