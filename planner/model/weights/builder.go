@@ -203,8 +203,14 @@ func (b *Builder) param(leaf string, g Group, d DType, shape ...int64) *Module {
 // experts adds the routed experts of a layer: n of them over the EP ranks,
 // each split over the MoE's TP ranks.
 func (b *Builder) experts(leaf string, n, hidden, inter int64) *Module {
+	return b.moe(leaf, n, 0, hidden, inter)
+}
+
+// moe is experts with some of the n fused shared experts: these are on every
+// rank, whatever EP does with the rest.
+func (b *Builder) moe(leaf string, n, fused, hidden, inter int64) *Module {
 	l := b.Layout
-	n += l.Redundant
+	n += l.Redundant - fused
 	text := splitText(l.MoETP)
 	if l.EP > 1 {
 		text = "ep " + strconv.FormatInt(l.EP, 10)
@@ -213,7 +219,7 @@ func (b *Builder) experts(leaf string, n, hidden, inter int64) *Module {
 		}
 	}
 	return b.add(Module{Name: Name{Leaf: leaf}, Group: Experts, Kind: MoE, Split: text,
-		Experts: b.split("experts", n, l.EP), In: hidden, Inter: b.split("expert width", inter, l.MoETP)})
+		Experts: b.split("experts", n, l.EP) + fused, In: hidden, Inter: b.split("expert width", inter, l.MoETP)})
 }
 
 // vocabPad is the padding of vocabulary tables (DEFAULT_VOCAB_PADDING_SIZE).

@@ -65,11 +65,10 @@ func (b *Builder) indexer(hidden int64, s mlaSpec) {
 		b.whole("self_attn.indexer.wk_weights_proj", Indexer, hidden, d+n).raw()
 	} else {
 		b.whole("self_attn.indexer.wk", Indexer, hidden, d)
-		m := b.whole("self_attn.indexer.weights_proj", Indexer, hidden, n).raw()
-		m.DType = b.Rules.IndexerGate
+		b.whole("self_attn.indexer.weights_proj", Indexer, hidden, n).raw()
 	}
-	b.param("self_attn.indexer.k_norm", Norms, FP32, d)
-	b.param("self_attn.indexer.k_norm.bias", Norms, FP32, d)
+	b.param("self_attn.indexer.k_norm", Indexer, FP32, d)
+	b.param("self_attn.indexer.k_norm.bias", Indexer, FP32, d)
 }
 
 // dsa reports DeepSeek sparse attention.

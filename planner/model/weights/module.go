@@ -11,6 +11,7 @@ const (
 	MoE                // the routed experts of a layer on this rank
 	Vocab              // embedding or head, [rows, hidden]
 	Param              // tensors that no scheme touches
+	Rotary             // a cos/sin table of Out rows, In wide
 	Absorb             // MLA's w_kc and w_vc, made of kv_b_proj after loading
 )
 

@@ -99,7 +99,7 @@ func gptOss(b *Builder) {
 	h.outBias = h.bias
 	n, inter := b.need("num_local_experts"), b.need("intermediate_size")
 	b.decoder(hidden, true, func(l int64, first bool) {
-		b.param("self_attn.sinks", Attention, b.Rules.SinkType, b.split("attention heads", h.q, b.Layout.AttnTP))
+		b.param("self_attn.sinks", Attention, BF16, b.split("attention heads", h.q, b.Layout.AttnTP))
 		b.gqa(b.Layout.AttnTP, hidden, h)
 		if first {
 			b.rope(b.textRope(h.dim, 131072, 150000))

@@ -246,7 +246,7 @@ func mixed(s model.Section) map[string]Scheme {
 // Of returns how a module is stored.
 func (q *Quant) Of(m *Module) Scheme {
 	never := Scheme{Kind: Never}
-	if q == nil || m.Scheme.Kind == Never || m.Kind == Param || m.Kind == Absorb {
+	if q == nil || m.Scheme.Kind == Never || m.Kind == Param || m.Kind == Absorb || m.Kind == Rotary {
 		return never
 	}
 	if m.Kind == Vocab && (!q.Heads || m.Group != LMHead) {
@@ -275,4 +275,25 @@ func (q *Quant) mixedOf(m *Module) Scheme {
 		}
 	}
 	return Scheme{Kind: Never}
+}
+
+// Keeps reports whether the checkpoint leaves modules of that name in the
+// model's own type, in every layer or some.
+func (q *Quant) Keeps(leaf string) bool {
+	if q == nil || q.ignore == nil {
+		return false
+	}
+	if q.ignore.any(-1, leaf) {
+		return true
+	}
+	for _, list := range q.ignore.numbered {
+		for _, p := range list {
+			if _, rest, ok := strings.Cut(p.text, "layers."); ok {
+				if _, tail, ok := strings.Cut(rest, "."); ok && (wild(tail, leaf) || pathMatch(tail, leaf)) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }

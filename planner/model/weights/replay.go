@@ -35,6 +35,7 @@ const (
 	Norms
 	Rope
 	Indexer
+	LinearAttention
 	Other
 	groups
 )
@@ -42,7 +43,7 @@ const (
 var groupNames = [...]string{
 	Attention: "attention", Experts: "experts", SharedExperts: "shared experts", DenseMLP: "dense_mlp",
 	Embedding: "embedding", LMHead: "lm_head", Vision: "vision", Router: "router", Norms: "norms",
-	Rope: "rope", Indexer: "indexer", Other: "other",
+	Rope: "rope", Indexer: "indexer", LinearAttention: "linear attention", Other: "other",
 }
 
 // String returns the name used in JSON.

@@ -95,7 +95,7 @@ func (b *Builder) rope(r ropeSpec) {
 }
 
 func (b *Builder) ropeTables(rows, dim int64, kind string) {
-	b.param("rotary_emb.cos_sin_cache", Rope, FP32, rows, dim)
+	b.add(Module{Name: Name{Leaf: "rotary_emb"}, Group: Rope, Kind: Rotary, Out: rows, In: dim, Split: "copy"})
 	if kind == "deepseek_yarn" && b.Rules.DeepseekRopeCopies {
 		// cos_cached_total and sin_cached_total of DeepseekScalingRotaryEmbedding
 		b.param("rotary_emb.cos_cached_total", Rope, FP32, rows, dim)

@@ -74,10 +74,25 @@ func (m *Module) Build(r *Replay, rules *Rules) {
 		m.buildLinear(r)
 	case MoE:
 		m.buildExperts(r, rules)
+	case Rotary:
+		m.buildRotary(r)
 	case Param:
 		for range m.Parts {
 			m.Held[W] = r.New(m.Group, m.DType, m.Out, m.In)
 		}
+	}
+}
+
+// buildRotary computes a cos/sin table as RotaryEmbedding does: positions,
+// angles, cosines and sines live until the table is joined of them, and what
+// they leave behind serves the tensors that follow.
+func (m *Module) buildRotary(r *Replay) {
+	t := r.New(m.Group, FP32, m.Out)
+	f := r.New(m.Group, FP32, m.Out, m.In/2)
+	c, s := r.New(m.Group, FP32, m.Out, m.In/2), r.New(m.Group, FP32, m.Out, m.In/2)
+	m.Held[W] = r.New(m.Group, FP32, m.Out, m.In)
+	for _, h := range []Handle{t, f, c, s} {
+		r.Free(h)
 	}
 }
 
@@ -142,6 +157,9 @@ func (m *Module) buildInt4(r *Replay) {
 }
 
 func (m *Module) buildExperts(r *Replay, rules *Rules) {
+	if p := rules.PadInter; p > 0 && m.Scheme.Kind != NVFP4 && m.Scheme.Kind != MXFP4 {
+		m.Inter = roundUp(m.Inter, p)
+	}
 	g, s, e, h, i, k := m.Group, m.Scheme, m.Experts, m.In, m.Inter, m.Gate()
 	switch s.Kind {
 	case FP8Tensor, FP8Channel:
@@ -219,12 +237,29 @@ func (m *Module) buildNVFP4Experts(r *Replay, rules *Rules) {
 	}
 	m.Held[W] = r.New(g, U8, e, k*i, h/2)
 	m.Held[W2] = r.New(g, U8, e, h, i/2)
-	m.Held[S] = r.New(g, FP8, e, k*i, h/max(s.Group, 1))
-	m.Held[S2] = r.New(g, FP8, e, h, i/max(s.Group, 1))
+	sc := max(s.Group, 1)
+	m.Held[S] = r.New(g, FP8, e, k*i, h/sc)
+	if rules.NVFP4Swizzled {
+		m.Held[A] = swizzled(r, g, e, k*i, h/sc)
+	}
+	m.Held[S2] = r.New(g, FP8, e, h, i/sc)
+	if rules.NVFP4Swizzled {
+		m.Held[B] = swizzled(r, g, e, h, i/sc)
+	}
 	r.New(g, FP32, e, k)
 	r.New(g, FP32, e)
 	r.New(g, FP32, e, k)
 	r.New(g, FP32, e)
+}
+
+// swizzled makes block scales in the interleaved layout: rows padded to 128,
+// columns to 4.
+func swizzled(r *Replay, g Group, e, rows, cols int64) Handle {
+	rows, cols = roundUp(rows, 128), roundUp(cols, 4)
+	t := r.New(g, FP8, e, rows, cols)
+	h := r.New(g, FP8, e, rows, cols)
+	r.Free(t)
+	return h
 }
 
 // buildMXFP4Experts follows Mxfp4MoEMethod.create_weights: widths padded as the

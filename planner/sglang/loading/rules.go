@@ -1,30 +1,55 @@
 package loading
 
-import "github.com/sglplan/sglplan/planner/model/weights"
+import (
+	"slices"
 
-// backends are the kernels that decide how weights are rewritten, chosen as
-// the release does for the card where the launch leaves them at auto.
-type backends struct {
-	moe string // moe_runner_backend
-}
-
-func (l *loader) chooseBackends() backends {
-	return backends{moe: l.args.Str("moe_runner_backend")}
-}
+	"github.com/sglplan/sglplan/planner/model/weights"
+)
 
 // buildRules sets how the release builds models on this card.
 func (l *loader) buildRules() weights.Rules {
-	return weights.Rules{
+	r := weights.Rules{
 		// One RoPE table of the DeepSeek class went away between 0.5.9 and 0.5.17.
 		DeepseekRopeCopies: l.rel.Before("0.5.10"),
 		EmbedReplicated:    l.rel.AtLeast("0.5.16") && truthy(l.env["SGLANG_ENABLE_EMBED_REPLICATION"]),
 		FuseShared:         l.fusesShared(),
+		FuseGated:          l.fusesGated(),
+		GemmaNorms:         l.rel.AtLeast("0.5.10"),
 		RouterType:         l.since("0.5.18", weights.FP32),
-		SinkType:           weights.BF16,
 		IndexerFused:       l.rel.AtLeast("0.5.10"),
-		IndexerGate:        weights.BF16,
 		IndexerOwners:      l.rel.AtLeast("0.5.18"),
-		Int4Index:          l.int4Tables(),
+		Int4Index:          !l.back.trtllm() && l.back.moe != "triton",
+		NVFP4Swizzled:      !l.back.trtllm(),
+	}
+	l.padExperts(&r)
+	return r
+}
+
+// padExperts sets the widths to which kernels want experts padded when they
+// are built.
+func (l *loader) padExperts(r *weights.Rules) {
+	if l.back.trtllm() {
+		// FusedMoE pads the width to 128 for TensorRT-LLM's kernels; NVFP4
+		// is left alone from 0.5.18 on.
+		r.PadInter = 128
+		if l.rel.Before("0.5.18") {
+			r.NVFP4PadInter = 128
+		}
+	}
+	r.MXFP4PadInter, r.MXFP4PadHidden = 64, 1
+	if l.rel.Before("0.5.10") {
+		r.MXFP4PadInter = 32
+	}
+	switch {
+	case l.back.moe == runMarlin:
+		r.MXFP4PadInter, r.MXFP4PadHidden = 128, 256
+	case l.back.moe == runMXFP4 && l.card.Major == 10:
+		r.MXFP4PadInter, r.MXFP4PadHidden = 128, 256
+		if l.rel.Before("0.5.17") {
+			r.MXFP4PadInter = 256
+		}
+	case l.back.moe == runMXFP4:
+		r.MXFP4PadInter, r.MXFP4PadHidden = 1, 256 // CUTLASS: the width is padded after loading
 	}
 }
 
@@ -41,14 +66,16 @@ func (l *loader) since(v string, d weights.DType) weights.DType {
 // fusesShared follows determine_num_fused_shared_experts.
 func (l *loader) fusesShared() bool {
 	t := l.cfg.Text()
-	switch {
-	case l.args.Bool("disable_shared_experts_fusion"), l.lay.A2A, l.lay.EP > 1, l.card.SM() < 80:
+	if l.args.Bool("disable_shared_experts_fusion") || l.lay.A2A || l.lay.EP > 1 || l.card.SM() < 80 || l.back.trtllm() {
 		return false
+	}
+	if l.rel.AtLeast("0.5.18") && l.quant.Keeps("mlp.shared_experts.down_proj") {
+		return false // routed and shared experts are stored differently
 	}
 	n, _ := t.Int("n_routed_experts")
 	s, _ := t.Int("n_shared_experts")
 	switch l.cfg.Arch() {
-	case "DeepseekV3ForCausalLM":
+	case "DeepseekV3ForCausalLM", "GlmMoeDsaForCausalLM":
 		return n == 256 && s == 1
 	case "Glm4MoeForCausalLM":
 		return s == 1
@@ -56,5 +83,8 @@ func (l *loader) fusesShared() bool {
 	return false
 }
 
-// int4Tables reports the index tables of Marlin's int4 experts.
-func (l *loader) int4Tables() bool { return l.back.moe != "flashinfer_trtllm" }
+// fusesGated follows can_fuse_shared_expert of the Qwen MoE classes.
+func (l *loader) fusesGated() bool {
+	return l.rel.AtLeast("0.5.10") && !l.args.Bool("disable_shared_experts_fusion") && !l.back.trtllm() &&
+		!slices.Contains([]string{"deepep", "mori", "deepep_v2"}, l.args.Str("moe_a2a_backend"))
+}
