@@ -59,8 +59,10 @@ func (e EagerBuffers) At(tokens int64) units.Bytes {
 type Serving struct {
 	Chunk       int64 // tokens of the largest prefill batch
 	Prompt      int64 // tokens of a long prompt
-	Prefix      int64 // cached tokens that the last chunk of a prompt attends to
+	Queue       int64 // long prompts that wait at once
+	Prefix      int64 // cached tokens that every batch attends to beside
 	DecodeBatch int64 // requests that decode at once
+	DecodeRows  int64 // rows that a request has in a decode batch: its draft tokens; 0 is 1
 	Fixed       []Term
 }
 
@@ -69,15 +71,34 @@ type batch struct{ tokens, requests, prefix int64 }
 // shortPrompt is the prompt of a burst of small requests.
 const shortPrompt = 64
 
-// batches are the prefill batches in order: a prompt alone, two full chunks of
-// two prompts, and a chunk of small requests.
-func (v *Serving) batches() [4]batch {
-	small := max(1, min(v.DecodeBatch, v.Chunk/shortPrompt))
-	return [4]batch{
-		{min(v.Prompt, v.Chunk), 1, v.Prefix}, {v.Chunk, 2, v.Prefix}, {v.Chunk, 2, v.Prefix},
-		{v.Chunk, small, v.Prefix},
+// batches yields the prefill batches in order: a prompt alone, then full
+// chunks that end in the beginning of a prompt and start with the rest of the
+// one before, whose cached part is the batch's prefix, then a chunk of small
+// requests.
+func (v *Serving) batches(yield func(batch) bool) {
+	first := min(v.Prompt, v.Chunk)
+	if !yield(batch{first, 1, 0}) {
+		return
 	}
+	left := max(v.Queue, 4)*v.Prompt - first
+	done := v.Prompt - first // tokens of the prompt in work that wait
+	for left > 0 {
+		n := min(v.Chunk, left)
+		prefix := int64(0)
+		if done > 0 {
+			prefix = v.Prompt - done
+		}
+		if !yield(batch{n, 2, min(prefix+v.Prefix, maxPrefix)}) {
+			return
+		}
+		left -= n
+		done = left % v.Prompt
+	}
+	yield(batch{v.Chunk, max(1, min(v.DecodeBatch, v.Chunk/shortPrompt)), 0})
 }
+
+// maxPrefix bounds the cached tokens that are decompressed at once.
+const maxPrefix = 131072
 
 // Share is a part of the needs that nobody measured for this class of launch,
 // and how far off it may be.

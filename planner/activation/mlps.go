@@ -60,7 +60,8 @@ func (m MoE) local(p *pass, mixed Block) Block {
 	case Marlin:
 		second := p.alloc(m.TopK * m.Inter)
 		first := p.alloc(m.TopK * max(2*m.Inter, h))
-		p.free(second, first)
+		out = p.alloc(h) // never in place
+		p.free(second, first, mixed)
 	default:
 		p.quantise(m.InBytes, t*h)
 		first := p.alloc(m.TopK * 2 * m.Inter)

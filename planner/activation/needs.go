@@ -165,8 +165,7 @@ func (c *tally) decode(l *Launch, s *scratch) {
 		c.add(l.DecodeAlone...)
 		b := l.Body
 		b.HoldOutput, b.Extra, b.Stack = false, 0, b.Stack[:min(4, len(b.Stack))]
-		c.add(Term{"decode graph pool", Graphs, figure.Percent(replayOnce(&b, l.Decode.Max(), s)+l.CaptureWorkspace+
-			units.Bytes(l.Decode.Max()*b.Vocab*elem), 15, 15), replayed})
+		c.add(Term{"decode graph pool", Graphs, figure.Percent(replayOnce(&b, l.Decode.Max()*max(1, l.Serving.DecodeRows), s)+l.CaptureWorkspace, 15, 15), replayed})
 	}
 }
 

@@ -55,11 +55,19 @@ func skipped(sizes []int64, i int) bool {
 	return sizes[i]*2 < sizes[0] && i%4 != 0 && i != len(sizes)-1
 }
 
-// replayOnce is what one captured pass takes in a pool of its own.
+// replayOnce is what one captured decode pass with its logits takes in a pool
+// of its own.
 func replayOnce(b *Body, tokens int64, s *scratch) units.Bytes {
 	pool, _ := s.pools()
 	p := pass{body: b, graph: pool, eager: pool, tokens: tokens, captured: true}
-	p.forward()
+	out := p.forward()
+	all := tokens * max(1, b.Gather) * b.Vocab * elem
+	pool.Alloc(all / max(1, b.TP))
+	if b.TP > 1 {
+		pool.Alloc(all)
+		pool.Alloc(all)
+	}
+	out.free(pool)
 	return pool.Reserved()
 }
 
@@ -75,7 +83,7 @@ func replayServing(l *Launch, graphMax int64, s *scratch) served {
 	pool, sink := s.pools()
 	b, v := &l.Body, &l.Serving
 	var previous Block
-	for _, batch := range v.batches() {
+	for batch := range v.batches {
 		p := pass{body: b, graph: pool, eager: pool, tokens: batch.tokens, prefix: batch.prefix}
 		if batch.tokens <= graphMax {
 			p.graph, p.captured = sink, true
@@ -88,7 +96,7 @@ func replayServing(l *Launch, graphMax int64, s *scratch) served {
 	r := served{Prefill: pool.Reserved()}
 	if n := v.DecodeBatch; n > 0 {
 		if l.Decode != nil && n <= l.Decode.Max() {
-			pool.Free(pool.Alloc(n * b.Vocab * logitElem)) // softmax
+			pool.Free(pool.Alloc(n * max(1, v.DecodeRows) * b.Vocab * logitElem)) // softmax
 		} else {
 			for range 2 { // with overlap the logits of a step live until the next one is sampled
 				p := pass{body: b, graph: pool, eager: pool, tokens: n}
@@ -107,20 +115,25 @@ const logitElem = 4
 
 // sample computes the logits of a batch and draws from them. It returns the
 // logits, which stay alive until the next batch is drawn; none where the
-// buffer shared with the decode graphs holds them.
+// buffer shared with the decode graphs holds them. Several ranks hold a share
+// of the vocabulary each, gather the shares and bring them into order, with
+// DP attention for the requests of all ranks.
 func sample(pool *Allocator, l *Launch, requests int64, previous Block, done func()) Block {
 	v := l.Body.Vocab
-	part := pool.Alloc(requests * v * elem / max(l.Body.TP, 1))
-	var whole, logits Block
+	all := requests * max(1, l.Body.Gather)
+	part := pool.Alloc(all * v * elem / max(l.Body.TP, 1))
+	var gathered, ordered, logits Block
 	if l.Body.TP > 1 {
-		whole = pool.Alloc(requests * v * elem)
+		gathered = pool.Alloc(all * v * elem)
+		ordered = pool.Alloc(all * v * elem)
+		pool.Free(gathered)
 	}
 	if l.Decode == nil || requests > l.Decode.Max() {
 		logits = pool.Alloc(requests * v * logitElem)
 	}
 	pool.Free(part)
 	done()
-	pool.Free(whole)
+	pool.Free(ordered)
 	pool.Free(pool.Alloc(requests * v * logitElem)) // softmax
 	pool.Free(previous)
 	return logits

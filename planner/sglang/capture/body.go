@@ -40,6 +40,9 @@ func (p *plan) body() activation.Body {
 		HoldOutput: p.r.AtLeast("0.5.11") && p.r.Before("0.5.23"),
 		Extra:      p.spec.auxiliary(),
 	}
+	if p.l.pp > 1 { // a stage hands on hidden states and residual
+		b.Extra++
+	}
 	if p.l.dp > 1 {
 		b.Gather = p.l.dp
 	} else if p.l.tp > 1 && p.customReduce() {
@@ -153,10 +156,20 @@ func (p *plan) experts() activation.MLP {
 	case p.marlin():
 		e.Runner, e.InBytes = activation.Marlin, 0
 	}
+	if p.fusedShared() {
+		e.Experts, e.TopK, e.Shared = e.Experts+1, e.TopK+1, 0
+	}
 	if p.hasLinear() && e.Shared > 0 { // fused as one more expert (Qwen3-Next, Qwen3.5)
 		e.Experts, e.TopK, e.Shared = e.Experts+1, e.TopK+1, 0
 	}
 	return e
+}
+
+// fusedShared: DeepSeek V3 and R1 run their shared expert as one more routed
+// one, unless the experts alone are of 4 bits or are spread over ranks.
+func (p *plan) fusedShared() bool {
+	return p.info.Arch == "DeepseekV3ForCausalLM" && p.info.NumExperts == 256 && p.info.NumSharedExperts == 1 &&
+		!p.a.Bool("disable_shared_experts_fusion") && p.l.ep == 1 && !p.marlin() && p.quantization() != "w4afp8"
 }
 
 func (p *plan) expertWidth() int64 {

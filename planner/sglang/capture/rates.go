@@ -106,4 +106,7 @@ func (p *plan) ready() {
 	if p.l.tp > 1 {
 		p.out.Late = []activation.Term{fixed("NCCL channels", activation.Workspace, 560, 550, 590, "appear between capture and ready; fitted on 2 launches with TP 2")}
 	}
+	if p.l.pp > 1 {
+		p.out.Late = append(p.out.Late, fixed("NCCL between stages", activation.Workspace, 450, 300, 650, "324 and 580 MiB at the first send and receive of two ranks, measured on H200 without SGLang"))
+	}
 }

@@ -8,6 +8,9 @@ import (
 // load test or a full server sends. More than that are named per request.
 const burst = 256
 
+// waiting is the number of long prompts that arrive together.
+const waiting = 24
+
 // serving describes the first load.
 func (p *plan) serving() {
 	chunk := p.chunk()
@@ -17,7 +20,11 @@ func (p *plan) serving() {
 	}
 	// A long prompt: the first batch holds one that is a little shorter than
 	// a chunk, the next ones fill the chunk.
-	p.out.Serving = activation.Serving{Chunk: chunk, Prompt: int64(float64(chunk) * 0.977), DecodeBatch: running}
+	queue := int64(0)
+	if p.latent() {
+		queue = waiting // the decompressed prefix grows from batch to batch
+	}
+	p.out.Serving = activation.Serving{Queue: queue, Chunk: chunk, Prompt: int64(float64(chunk) * 0.977), DecodeBatch: running, DecodeRows: p.spec.verifyTokens()}
 	p.out.Serving.Fixed = append(p.out.Serving.Fixed,
 		fixed("modules of serving", activation.Workspace, 25, 0, 50, "fitted on 2 launches"))
 	if p.hasLinear() {

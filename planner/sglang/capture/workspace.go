@@ -78,35 +78,6 @@ func (p *plan) before() {
 	}
 }
 
-// tables are the page tables and workspaces of captured decode batches.
-func (p *plan) tables(top, sizes int64) activation.Term {
-	context := int64(p.info.ContextLen)
-	page := max(1, p.a.Int("page_size"))
-	windows := int64(1)
-	if p.info.Window != nil {
-		windows = 2
-	}
-	var n int64
-	for _, b := range p.back {
-		switch b {
-		case "fa3", "fa4", "trtllm_mha", "trtllm_mla", "flashmla", "cutlass_mla", "dsa", "nsa":
-			n = max(n, top*((context+page-1)/page)*4*windows)
-		case "flashinfer":
-			n = max(n, (top*context*4+sizes*8*int64(mib))*windows)
-		case "triton":
-			n = max(n, top*context*8+top*p.heads()*tritonSplits*p.valueDim()*4*windows)
-		}
-	}
-	if p.tritonKernels() {
-		n = max(0, n-260*int64(mib))
-	}
-	return activation.Term{Name: "page tables of decode graphs", Group: activation.Buffers,
-		Bytes: figure.New(units.Bytes(n), figure.Estimated), Source: "SGLang: tables of the attention backend for the largest captured batch"}
-}
-
-// tritonSplits is the default number of KV splits of triton's decode kernel.
-const tritonSplits = 8
-
 func (p *plan) heads() int64 { return max(1, int64(p.info.NumAttentionHeads)/p.l.attention) }
 
 func (p *plan) valueDim() int64 {
