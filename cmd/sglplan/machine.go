@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -133,63 +134,90 @@ func writeMachineJSON(w io.Writer, r machineReport) error {
 // writeMachineText prints a table for people: what nvidia-smi and free would
 // say, and which limit binds.
 func writeMachineText(w io.Writer, r machineReport) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	if len(r.GPUs) == 0 {
-		fmt.Fprintln(t, "no GPU can be seen")
-	} else {
-		fmt.Fprintln(t, "GPU\tNAME\tCLASS\tTOTAL\tUSED\tFREE\tNUMA\tPROCESSES")
-	}
-	for _, g := range r.GPUs {
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", g.Index, cmp.Or(g.Name, "?"), cmp.Or(g.ComputeCapability, "?"),
-			mib(g.TotalBytes), mib(g.UsedBytes), mib(g.FreeBytes), numaNode(g), processList(g))
-	}
+	var b strings.Builder
+	gpuTable(&b, r.GPUs)
 	if r.Driver != "" {
-		fmt.Fprintf(t, "driver %s, CUDA %s\n", r.Driver, cmp.Or(r.CUDA, "?"))
+		fmt.Fprintf(&b, "driver %s, CUDA %s\n", r.Driver, cmp.Or(r.CUDA, "?"))
 	}
 	if r.Host != nil {
-		fmt.Fprintln(t)
-		hostRows(t, r.Host)
-	}
-	if err := t.Flush(); err != nil {
-		return err
+		b.WriteString("\n")
+		hostTable(&b, r.Host)
 	}
 	for _, n := range r.Notes {
-		fmt.Fprintf(w, "note: %s\n", n)
+		fmt.Fprintf(&b, "note: %s\n", n)
 	}
 	for _, f := range r.Findings {
-		fmt.Fprintf(w, "%s: %s: %s [%s]\n", f.Severity, f.Summary, f.Detail, f.Code)
+		fmt.Fprintf(&b, "%s: %s: %s [%s]\n", f.Severity, f.Summary, f.Detail, f.Code)
 	}
-	return nil
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
-func hostRows(w io.Writer, h *machine.Host) {
-	row := func(name, value, remark string) { fmt.Fprintf(w, "%s\t%s\t%s\n", name, value, remark) }
-	row("host memory", gb(h.TotalBytes), "")
-	row("available", gb(h.AvailableBytes), limitRemark(h))
-	for _, n := range h.NUMA {
-		if len(h.NUMA) > 1 {
-			row(fmt.Sprintf("  NUMA node %d", n.Node), gb(n.TotalBytes), "available "+gb(n.AvailableBytes))
+// table aligns rows of cells in columns.
+func table(w io.Writer, rows [][]string) {
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		fmt.Fprintln(t, strings.Join(r, "\t"))
+	}
+	_ = t.Flush() // into memory
+	for line := range strings.Lines(b.String()) {
+		fmt.Fprintln(w, strings.TrimRight(line, " \n"))
+	}
+}
+
+func gpuTable(w io.Writer, gpus []machine.GPU) {
+	if len(gpus) == 0 {
+		fmt.Fprintln(w, "no GPU can be seen")
+		return
+	}
+	rows := [][]string{{"GPU", "NAME", "CC", "TOTAL MiB", "USED", "FREE", "NUMA"}}
+	for _, g := range gpus {
+		rows = append(rows, []string{
+			strconv.Itoa(g.Index), cmp.Or(strings.TrimPrefix(g.Name, "NVIDIA "), "?"), cmp.Or(g.ComputeCapability, "?"),
+			mib(g.TotalBytes), mib(g.UsedBytes), mib(g.FreeBytes), numaNode(g),
+		})
+	}
+	table(w, rows)
+	for _, g := range gpus {
+		for _, p := range g.Processes {
+			fmt.Fprintf(w, "  GPU %d: process %d %s holds %s MiB\n", g.Index, p.PID, cmp.Or(p.Name, "?"), mib(p.Bytes))
 		}
 	}
-	row("/dev/shm", gb(h.SHMBytes), "")
+}
+
+func hostTable(w io.Writer, h *machine.Host) {
+	rows := [][]string{
+		{"host memory", gb(h.TotalBytes), ""},
+		{"available", gb(h.AvailableBytes), limitRemark(h)},
+	}
+	for _, n := range h.NUMA {
+		if len(h.NUMA) > 1 {
+			rows = append(rows, []string{fmt.Sprintf("NUMA node %d", n.Node), gb(n.TotalBytes), "available " + gb(n.AvailableBytes)})
+		}
+	}
+	rows = append(rows, []string{"/dev/shm", gb(h.SHMBytes), ""})
 	if h.MemlockBytes != nil {
-		row("memlock", gb(h.MemlockBytes), "RLIMIT_MEMLOCK")
+		rows = append(rows, []string{"memlock", gb(h.MemlockBytes), "RLIMIT_MEMLOCK"})
 	}
 	if h.HugepagesBytes != nil && *h.HugepagesBytes > 0 {
-		row("huge pages", gb(h.HugepagesBytes), "reserved, not available to others; free "+gb(h.HugepagesFreeBytes))
+		rows = append(rows, []string{"huge pages", gb(h.HugepagesBytes), "reserved; free " + gb(h.HugepagesFreeBytes)})
 	}
 	if h.CommitLeftBytes != nil {
-		row("may be committed", gb(h.CommitLeftBytes), "vm.overcommit_memory=2")
+		rows = append(rows, []string{"commit left", gb(h.CommitLeftBytes), "vm.overcommit_memory=2"})
 	}
+	table(w, rows)
 }
 
 // limitRemark says where the available memory comes from.
 func limitRemark(h *machine.Host) string {
 	switch {
 	case h.Limit == machine.LimitCgroup && h.LimitBytes != nil:
-		return fmt.Sprintf("cgroup limit %s (the host itself has %s)", gb(h.LimitBytes), gb(h.MemAvailableBytes))
-	case h.Limit != "":
-		return string(h.Limit)
+		return fmt.Sprintf("cgroup limit %.1f GB", h.LimitBytes.GB())
+	case h.Limit == machine.LimitCgroup:
+		return "cgroup"
+	case h.Limit == machine.LimitMeminfo:
+		return "MemAvailable"
 	}
 	return ""
 }
@@ -199,7 +227,7 @@ func mib(b *units.Bytes) string {
 	if b == nil {
 		return "?"
 	}
-	return fmt.Sprintf("%d MiB", int64((*b+units.MiB-1)/units.MiB))
+	return strconv.FormatInt(int64((*b+units.MiB-1)/units.MiB), 10)
 }
 
 // gb prints both units, since --hicache-size is decimal and GPUs are not.
@@ -217,19 +245,5 @@ func numaNode(g machine.GPU) string {
 	if g.NUMANode == nil {
 		return "-"
 	}
-	return fmt.Sprint(*g.NUMANode)
-}
-
-// processList names the processes on a card.
-func processList(g machine.GPU) string {
-	const most = 3
-	var names []string
-	for i, p := range g.Processes {
-		if i == most {
-			names = append(names, fmt.Sprintf("and %d more", len(g.Processes)-most))
-			break
-		}
-		names = append(names, strings.TrimSpace(fmt.Sprintf("%d %s %s", p.PID, p.Name, mib(p.Bytes))))
-	}
-	return cmp.Or(strings.Join(names, ", "), "-")
+	return strconv.Itoa(*g.NUMANode)
 }
