@@ -6,11 +6,11 @@ type denseSpec struct {
 	outBias    bool  // o_proj has one
 	qkNorm     bool  // a norm per head on q and k
 	attnDP     bool  // the attention is split over the attention TP ranks
+	embedDP    bool  // so is the embedding
 	headStages bool  // the head is built on every pipeline stage
 	headDim    int64 // class default, 0 for hidden / heads
 	rope       float64
 	maxPos     int64
-	loops      int64 // extra q_norm and the like: not used when 0
 }
 
 var (
@@ -19,16 +19,16 @@ var (
 		b.dense(denseSpec{qkBias: bias, outBias: bias, headStages: true, rope: 10000, maxPos: 8192})
 	}, "LlamaForCausalLM", "MistralForCausalLM", "Phi3ForCausalLM", "InternLM3ForCausalLM")
 	_ = register(func(b *Builder) {
-		b.dense(denseSpec{qkBias: true, attnDP: true, rope: 1000000, maxPos: 32768})
+		b.dense(denseSpec{qkBias: true, embedDP: true, rope: 1000000, maxPos: 32768})
 	}, "Qwen2ForCausalLM", "MiMoForCausalLM")
 	_ = register(func(b *Builder) {
 		bias := b.flag("attention_bias", false)
-		b.dense(denseSpec{qkBias: bias, outBias: bias, qkNorm: true, attnDP: true, headDim: 128, rope: 1000000, maxPos: 32768})
+		b.dense(denseSpec{qkBias: bias, outBias: bias, qkNorm: true, attnDP: true, embedDP: true, headDim: 128, rope: 1000000, maxPos: 32768})
 	}, "Qwen3ForCausalLM")
 )
 
-// attnRanks returns over how many ranks an attention is split that follows DP
-// attention.
+// attnRanks returns over how many ranks attention or embedding is split: the
+// attention TP ranks for classes that follow DP attention.
 func (b *Builder) attnRanks(follows bool) int64 {
 	if follows {
 		return b.Layout.AttnTP
@@ -55,7 +55,7 @@ func (b *Builder) dense(s denseSpec) {
 	h.vdim = h.dim
 	ranks, inter := b.attnRanks(s.attnDP), b.need("intermediate_size")
 	b.at("model", -1)
-	b.embed(b.embedRanks(s.attnDP), hidden)
+	b.embed(b.attnRanks(s.embedDP), hidden)
 	from, to := b.Layout.Layers(b.layers("num_hidden_layers"))
 	for l := from; l < to; l++ {
 		b.at("model.layers", int(l))
@@ -71,10 +71,6 @@ func (b *Builder) dense(s denseSpec) {
 	}
 	b.finish(hidden, s.headStages)
 }
-
-// embedRanks returns over how many ranks the embedding is split: the attention
-// TP ranks for classes that follow DP attention.
-func (b *Builder) embedRanks(follows bool) int64 { return b.attnRanks(follows) }
 
 // embed adds the token embedding on the first stage.
 func (b *Builder) embed(ranks, hidden int64) {

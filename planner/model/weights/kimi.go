@@ -9,7 +9,7 @@ var (
 	_ = register(func(b *Builder) {
 		b.qwenVision()
 		bias := b.flag("attention_bias", false)
-		b.dense(denseSpec{qkBias: bias, outBias: bias, qkNorm: true, attnDP: true, headDim: 128, rope: 1000000, maxPos: 32768})
+		b.dense(denseSpec{qkBias: bias, outBias: bias, qkNorm: true, attnDP: true, embedDP: true, headDim: 128, rope: 1000000, maxPos: 32768})
 	}, "Qwen3VLForConditionalGeneration")
 	_ = register(func(b *Builder) {
 		b.qwenVision()

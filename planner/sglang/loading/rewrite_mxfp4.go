@@ -136,5 +136,38 @@ func (l *loader) mxfp4Expand(m *weights.Module) {
 	m.Held[weights.W], m.Held[weights.W2], m.Held[weights.S], m.Held[weights.S2] = w1, w2, 0, 0
 }
 
-// v4Experts: DeepSeek-V4's fp4 experts inside an fp8 checkpoint.
-func (l *loader) v4Experts(m *weights.Module) {}
+// v4Experts: DeepSeek-V4's fp4 experts inside an fp8 checkpoint. TensorRT-LLM's
+// kernels take them shuffled, with the scales, built wide, in a byte each.
+func (l *loader) v4Experts(m *weights.Module) {
+	r, g, e := l.mem, m.Group, m.Experts
+	if l.back.moe != runMXFP4 {
+		return
+	}
+	r.New(g, weights.FP32, e)
+	if l.card.Major == 12 {
+		r.New(g, weights.FP32, e)
+	}
+	h, i := m.In, m.Inter
+	if l.card.Major != 10 {
+		t := l.temps(g)
+		t.add(weights.U8, e, m.Gate()*i, h/2)
+		t.add(weights.U8, e, m.Gate()*i, h/32)
+		t.free()
+		return
+	}
+	padded := align(i, 128)
+	k := m.Gate() * padded
+	t := l.temps(g)
+	t.add(weights.U8, e, k, h/32)
+	t.add(weights.U8, e, h, padded/32)
+	if padded != i {
+		r.Swap(&m.Held[weights.W], g, weights.U8, e, k, h/2)
+		r.Swap(&m.Held[weights.W2], g, weights.U8, e, h, padded/2)
+	} else {
+		t.pass(weights.U8, e, k, h/2)
+		t.pass(weights.U8, e, h, padded/2)
+	}
+	r.Swap(&m.Held[weights.S], g, weights.FP8, e, k, h/32)
+	r.Swap(&m.Held[weights.S2], g, weights.FP8, e, h, padded/32)
+	t.free()
+}

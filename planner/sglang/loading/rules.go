@@ -19,6 +19,7 @@ func (l *loader) buildRules() weights.Rules {
 		IndexerFused:       l.rel.AtLeast("0.5.10"),
 		IndexerOwners:      l.rel.AtLeast("0.5.18"),
 		Int4Index:          !l.back.trtllm() && l.back.moe != "triton",
+		MXFP4NarrowScales:  l.back.moe == runMXFP4 && l.card.Major != 10,
 		NVFP4Swizzled:      !l.back.trtllm(),
 	}
 	l.padExperts(&r)
