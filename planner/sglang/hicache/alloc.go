@@ -84,3 +84,12 @@ func StagingBytes(r release.Release, s Settings, pools []HostPool) units.Bytes {
 	}
 	return total
 }
+
+// HugepageSize is the huge page that host pools are mapped with, 0 for
+// ordinary pages.
+func HugepageSize(r release.Release, env map[string]string) units.Bytes {
+	if r.Before("0.5.13") {
+		return 0
+	}
+	return hugepageOf(env)
+}

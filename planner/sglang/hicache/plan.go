@@ -153,7 +153,7 @@ func stageSets(q Request, s Settings) []stageSet {
 		}
 		device := q.Stages[min(stage, len(q.Stages)-1)]
 		set := stageSet{stage: stage, ranks: local[stage], device: device, pools: build(q.Release, device, s, least)}
-		settle(q.Release, set.pools, hugepageOf(q.Env))
+		settle(q.Release, set.pools, HugepageSize(q.Release, q.Env))
 		free := share(q.Release, q.Host, q.Layout.PerReplica(), 0)
 		set.refusal = refused(set.pools, free, nvfp4SlotBytes(device))
 		sets = append(sets, set)

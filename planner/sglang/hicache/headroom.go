@@ -1,0 +1,43 @@
+package hicache
+
+import (
+	"github.com/sglplan/sglplan/planner/machine"
+	"github.com/sglplan/sglplan/planner/sglang/release"
+	"github.com/sglplan/sglplan/planner/units"
+)
+
+// HeadroomOf is what SGLang's reader of a release makes of the cgroups that a
+// machine value lists; nil when no limit is visible to it. It is
+// CgroupHeadroom for a host that is known by its figures alone.
+func HeadroomOf(r release.Release, h machine.Host) *units.Bytes {
+	if r.Before("0.5.21") {
+		return nil
+	}
+	var least *units.Bytes
+	keep := func(room units.Bytes) {
+		if room = max(room, 0); least == nil || room < *least {
+			least = &room
+		}
+	}
+	for _, c := range h.Cgroups {
+		if c.UsageBytes == nil {
+			continue
+		}
+		used := *c.UsageBytes
+		if r.AtLeast("0.5.22") && c.CacheBytes != nil && (c.Version != 2 || !c.Protected) {
+			used = max(0, used-*c.CacheBytes)
+		}
+		keep(c.LimitBytes - used)
+	}
+	if least == nil && h.LimitBytes != nil && (h.Limit == machine.LimitCgroup || h.Limit == machine.LimitFile) {
+		var used units.Bytes
+		if h.CgroupUsageBytes != nil {
+			used = *h.CgroupUsageBytes
+			if r.AtLeast("0.5.22") && h.CgroupFileBytes != nil {
+				used = max(0, used-*h.CgroupFileBytes)
+			}
+		}
+		keep(*h.LimitBytes - used)
+	}
+	return least
+}
