@@ -132,6 +132,8 @@ type Launch struct {
 	SharedOutput bool
 	// Drafts are captured after the decode graphs of the target.
 	Drafts []Stage
+	// DecodeFirst: the decode graphs are captured before the prefill graphs.
+	DecodeFirst bool
 	// DecodeAlone is what a decode capture takes more when no prefill capture
 	// came first.
 	DecodeAlone []Term

@@ -76,10 +76,13 @@ func needs(l *Launch, s *scratch) Result {
 	c.add(l.Before...)
 	c.add(Term{"eager input buffers", Buffers, figure.New(l.Eager.At(l.Tokens), figure.Exact), "SGLang: ids, positions and locations for every token of the pool"})
 	var slack, replay units.Bytes
+	if l.Decode != nil && l.DecodeFirst {
+		c.decode(l, s)
+	}
 	if l.Prefill != nil {
 		slack, replay = c.prefill(l, &l.Body, l.Prefill, "", s)
 	}
-	if l.Decode != nil {
+	if l.Decode != nil && !l.DecodeFirst {
 		c.decode(l, s)
 	}
 	for i := range l.Drafts {
@@ -161,7 +164,7 @@ func (c *tally) draft(l *Launch, d *Stage, s *scratch) {
 
 func (c *tally) decode(l *Launch, s *scratch) {
 	c.add(l.Decode.Fixed...)
-	if l.Prefill == nil {
+	if l.Prefill == nil || l.DecodeFirst {
 		c.add(l.DecodeAlone...)
 		b := l.Body
 		b.HoldOutput, b.Extra, b.Stack = false, 0, b.Stack[:min(4, len(b.Stack))]

@@ -84,8 +84,8 @@ func ints(v any) []int64 {
 	return nil
 }
 
-// prefillGated are the releases that leave automatic prefill graphs out when
-// less than 4.00 GiB is free where their capture begins.
+// gate: 0.5.16 and 0.5.17 leave automatic prefill graphs out when less than
+// 4.00 GiB is free where their capture begins.
 func (p *plan) gate() units.Bytes {
 	if !p.r.Within("0.5.16", "0.5.17.post9") || p.lockedPrefill() {
 		return 0
@@ -164,6 +164,7 @@ func (p *plan) decode() {
 		c.Fixed = append(c.Fixed, fixed("more with several ranks", activation.Graphs, 115, 110, 120, "fitted on 2 launches with TP 2"))
 	}
 	p.out.Decode = c
+	p.out.DecodeFirst = p.r.Before("0.5.14")
 	p.out.DecodeAlone = []activation.Term{fixed("first captured forward", activation.Graphs, 60, 15, 110, "fitted on 2 launches")}
 }
 

@@ -1,8 +1,6 @@
 package capture
 
 import (
-	"strings"
-
 	"github.com/sglplan/sglplan/planner/activation"
 	"github.com/sglplan/sglplan/planner/figure"
 	"github.com/sglplan/sglplan/planner/sglang/args"
@@ -38,24 +36,39 @@ func (b backends) has(name string) bool {
 
 func (b backends) only(name string) bool { return len(b) == 1 && b[0] == name }
 
-// workspaces are the buffers that an attention backend allocates at once,
-// in MiB (SGLang's own constants; flash attention and triton have none).
-var workspaces = map[string]int64{"flashinfer": 384, "trtllm_mha": 512, "trtllm_mla": 150, "cutlass_mla": 128, "flashinfer_mla": 384}
+// workspaces are the buffers that an attention backend allocates at once, in
+// MiB (SGLang's own constants; flash attention and triton have none). The
+// trtllm backends build on flashinfer's and keep its workspace beside theirs.
+var workspaces = map[string]struct {
+	own        int64
+	flashinfer bool
+}{
+	"flashinfer": {0, true}, "flashinfer_mla": {0, true},
+	"trtllm_mha": {512, true}, "trtllm_mla": {150, true}, "tokenspeed_mla": {150, true}, "cutlass_mla": {128, true},
+	"flashmla": {0, true},
+}
 
 // wideFlashinfer are the architectures for which SGLang raises flashinfer's
-// workspace to 512 MiB.
-var wideFlashinfer = []string{"Qwen2", "Qwen3", "MiMo"}
+// workspace from 384 to 512 MiB.
+var wideFlashinfer = map[string]bool{
+	"Qwen2ForCausalLM": true, "Qwen3ForCausalLM": true, "MiMoForCausalLM": true,
+	"Qwen3VLForConditionalGeneration": true, "Qwen3VLMoeForConditionalGeneration": true,
+}
 
 func (p *plan) workspace(backend string) units.Bytes {
-	w := workspaces[backend]
-	if backend == "flashinfer" {
-		for _, s := range wideFlashinfer {
-			if strings.Contains(p.info.Arch, s) {
-				w = 512
-			}
-		}
+	w, ok := workspaces[backend]
+	if !ok {
+		return 0
 	}
-	return units.Bytes(w) * mib
+	n := w.own
+	switch {
+	case !w.flashinfer:
+	case wideFlashinfer[p.info.Arch] && !p.latent():
+		n += 512
+	default:
+		n += 384
+	}
+	return units.Bytes(n) * mib
 }
 
 // before describes what is taken before the first capture.
