@@ -15,7 +15,7 @@ var cards = []KnownCard{
 	// Blackwell, data centre.
 	{Card: Card{"NVIDIA B200", 183359, 10, 0}, Aliases: []string{"B200", "B200-SXM"}, LossGiB: 1.49, LossSeen: logs, Seen: smi},
 	{Card: Card{"NVIDIA B300 SXM6 AC", 275040, 10, 3}, Aliases: []string{"B300", "B300-SXM"}, Seen: smi},
-	{Card: Card{"NVIDIA GB200", 189471, 10, 0}, Aliases: []string{"GB200"}, AlsoMiB: []int64{196288}, GroupGiB: 3.0, LossSeen: logs, Seen: smi},
+	{Card: Card{"NVIDIA GB200", 189471, 10, 0}, Aliases: []string{"GB200"}, GroupGiB: 3.0, LossSeen: logs, Seen: smi},
 	{Card: Card{"NVIDIA GB300", 284208, 10, 3}, Aliases: []string{"GB300"}, Seen: smi},
 	// Blackwell, workstation and consumer.
 	{Card: Card{"NVIDIA RTX PRO 6000 Blackwell Server Edition", 97887, 12, 0}, Aliases: []string{"RTX-PRO-6000-Blackwell", "RTX-PRO-6000", "RTX-PRO-6000-Blackwell-Server", "RTX-PRO-6000-Server"}, GroupGiB: 1.55, LossSeen: logs, Seen: smi},
@@ -49,7 +49,7 @@ var cards = []KnownCard{
 	{Card: Card{"NVIDIA L20", 46068, 8, 9}, Aliases: []string{"L20"}, AlsoMiB: []int64{49140}, Seen: config},
 	{Card: Card{"NVIDIA L4", 23034, 8, 9}, Aliases: []string{"L4"}, Seen: smi},
 	{Card: Card{"NVIDIA RTX 6000 Ada Generation", 49140, 8, 9}, Aliases: []string{"RTX-6000-Ada", "6000-Ada"}, AlsoMiB: []int64{46068}, Seen: config},
-	{Card: Card{"NVIDIA RTX 5880 Ada Generation", 49140, 8, 9}, Aliases: []string{"RTX-5880-Ada"}, AlsoMiB: []int64{46068}, Seen: smi},
+	{Card: Card{"NVIDIA RTX 5880 Ada Generation", 46068, 8, 9}, Aliases: []string{"RTX-5880-Ada"}, Seen: smi},
 	{Card: Card{"NVIDIA RTX 4000 Ada Generation", 20475, 8, 9}, Aliases: []string{"RTX-4000-Ada"}, Seen: config},
 	{Card: Card{"NVIDIA GeForce RTX 4090", 24564, 8, 9}, Aliases: []string{"RTX-4090", "4090"}, Seen: config},
 	{Card: Card{"NVIDIA GeForce RTX 4080 SUPER", 16376, 8, 9}, Aliases: []string{"RTX-4080-SUPER"}, Seen: config},

@@ -52,11 +52,20 @@ func Lookup(name string) (KnownCard, error) {
 	return KnownCard{}, &UnknownCardError{name, nearest(want)}
 }
 
-// ByTotal returns the cards that print this total.
+// ByTotal returns the cards that print this total. A total that no card prints
+// by default is looked for among the unusual ones: ECC switched the other way,
+// an older driver.
 func ByTotal(mib int64) []KnownCard {
+	if usual := choose(func(c KnownCard) bool { return c.TotalMiB == mib }); len(usual) > 0 {
+		return usual
+	}
+	return choose(func(c KnownCard) bool { return slices.Contains(c.AlsoMiB, mib) })
+}
+
+func choose(fits func(KnownCard) bool) []KnownCard {
 	var found []KnownCard
 	for _, c := range cards {
-		if c.TotalMiB == mib || slices.Contains(c.AlsoMiB, mib) {
+		if fits(c) {
 			found = append(found, c)
 		}
 	}
