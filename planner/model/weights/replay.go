@@ -36,6 +36,7 @@ const (
 	Rope
 	Indexer
 	LinearAttention
+	LookupTables
 	Other
 	groups
 )
@@ -43,7 +44,7 @@ const (
 var groupNames = [...]string{
 	Attention: "attention", Experts: "experts", SharedExperts: "shared experts", DenseMLP: "dense_mlp",
 	Embedding: "embedding", LMHead: "lm_head", Vision: "vision", Router: "router", Norms: "norms",
-	Rope: "rope", Indexer: "indexer", LinearAttention: "linear attention", Other: "other",
+	Rope: "rope", Indexer: "indexer", LinearAttention: "linear attention", LookupTables: "lookup tables", Other: "other",
 }
 
 // String returns the name used in JSON.
