@@ -57,10 +57,12 @@ func (e EagerBuffers) At(tokens int64) units.Bytes {
 // Serving is the load whose worst moment counts: the first long prompts and a
 // full decode batch.
 type Serving struct {
-	Chunk       int64 // tokens of the largest prefill batch
-	Prompt      int64 // tokens of a long prompt
-	Queue       int64 // long prompts that wait at once
-	Prefix      int64 // cached tokens that every batch attends to beside
+	Chunk  int64 // tokens of the largest prefill batch
+	Prompt int64 // tokens of a long prompt
+	Queue  int64 // long prompts that wait at once
+	// LongPrefix is a cached prefix that a chunk may attend to, beside those of
+	// the queue; it widens the high end. 0: none that takes more.
+	LongPrefix  int64
 	DecodeBatch int64 // requests that decode at once
 	DecodeRows  int64 // rows that a request has in a decode batch: its draft tokens; 0 is 1
 	Fixed       []Term
@@ -88,7 +90,7 @@ func (v *Serving) batches(yield func(batch) bool) {
 		if done > 0 {
 			prefix = v.Prompt - done
 		}
-		if !yield(batch{n, 2, min(prefix+v.Prefix, maxPrefix)}) {
+		if !yield(batch{n, 2, min(prefix, maxPrefix)}) {
 			return
 		}
 		left -= n

@@ -144,43 +144,73 @@ type MLA struct {
 	Latent          int64 // kv_lora_rank
 	QLatent         int64 // q_lora_rank, 0 when the query is projected directly
 	InBytes         int64 // as in Attention
+	// AbsorbBelow: a chunk whose cached prefix is shorter than this many
+	// tokens, but not empty, runs in the absorbed form.
+	AbsorbBelow int64
+	// Joined: the absorbed query is copied into one tensor with its rotary part.
+	Joined bool
 }
 
-// mix: in a captured pass the absorbed form, where queries and outputs have
-// latent width; eager the keys and values of chunk and cached prefix are
-// projected up to full heads.
+// mix runs one of two forms. Eager chunks without a prefix or with a long one
+// project keys and values up to full heads. Captured passes and chunks with a
+// short prefix are absorbed: queries and outputs of latent width, no keys.
 func (m MLA) mix(p *pass) Block {
-	var tmp [10]Block
-	n := 0
-	take := func(b Block) { tmp[n] = b; n++ }
+	var h handful
 	p.quantise(m.InBytes, p.tokens*p.body.Hidden)
-	take(p.alloc(m.QLatent + m.Latent + m.Rope))
+	h.take(p.alloc(m.QLatent + m.Latent + m.Rope))
 	if m.QLatent > 0 {
-		take(p.alloc(m.QLatent))
+		h.take(p.alloc(m.QLatent))
 		p.quantise(m.InBytes, p.tokens*m.QLatent)
 	}
-	take(p.alloc(m.Heads * (m.Nope + m.Rope)))
-	take(p.alloc(m.Latent))
-	if p.captured {
-		take(p.alloc(m.Heads * m.Latent))
-		take(p.alloc(m.Heads * m.Latent))
-		take(p.alloc(m.Heads * m.Val))
+	h.take(p.alloc(m.Heads * (m.Nope + m.Rope)))
+	h.take(p.alloc(m.Latent))
+	if p.captured || (p.prefix > 0 && p.prefix < m.AbsorbBelow) {
+		m.absorbed(p, &h)
+	} else {
+		m.full(p, &h)
+	}
+	p.quantise(m.InBytes, p.tokens*m.Heads*m.Val)
+	o := p.reduce(p.alloc(p.body.Hidden))
+	p.free(h.b[:h.n]...)
+	return o
+}
+
+// handful is the tensors that a layer keeps until it returns.
+type handful struct {
+	b [12]Block
+	n int
+}
+
+func (h *handful) take(b Block) { h.b[h.n] = b; h.n++ }
+
+// full: kv of the chunk and its prefix, keys joined with their rotary part,
+// values a view of kv.
+func (m MLA) full(p *pass, h *handful) {
+	rows := p.tokens + p.prefix
+	if p.prefix > 0 {
+		h.take(p.graph.Alloc(rows * (m.Latent + m.Rope) * elem))
+	}
+	h.take(p.graph.Alloc(rows * m.Heads * (m.Nope + m.Val) * elem))
+	h.take(p.graph.Alloc(rows * m.Heads * (m.Nope + m.Rope) * elem))
+	h.take(p.alloc(m.Heads * m.Val))
+	p.free(p.graph.Alloc(p.tokens * m.Heads * 4)) // softmax sums
+}
+
+func (m MLA) absorbed(p *pass, h *handful) {
+	p.quantise(m.InBytes, p.tokens*m.Heads*m.Nope)
+	h.take(p.alloc(m.Heads * m.Latent))
+	if m.Joined {
+		h.take(p.alloc(m.Heads * (m.Latent + m.Rope)))
+	}
+	h.take(p.alloc(m.Heads * m.Latent)) // attention output
+	if p.captured {                     // the kernel's own output, copied into the graph's
 		x := p.eager.Alloc(p.tokens * m.Heads * m.Latent * elem)
 		y := p.eager.Alloc(p.tokens * m.Heads * m.Rope * elem)
 		p.eager.Free(x)
 		p.eager.Free(y)
 	} else {
-		rows := p.tokens + p.prefix
-		if p.prefix > 0 {
-			take(p.graph.Alloc(rows * (m.Latent + m.Rope) * elem))
-		}
-		take(p.graph.Alloc(rows * m.Heads * (m.Nope + m.Val) * elem))
-		take(p.graph.Alloc(rows * m.Heads * (m.Nope + m.Rope) * elem))
-		take(p.alloc(m.Heads * m.Val))
+		p.free(p.graph.Alloc(p.tokens * m.Heads * 4))
 	}
-	p.free(p.graph.Alloc(p.tokens * m.Heads * 4))
-	p.quantise(m.InBytes, p.tokens*m.Heads*m.Val)
-	o := p.reduce(p.alloc(p.body.Hidden))
-	p.free(tmp[:n]...)
-	return o
+	p.quantise(m.InBytes, p.tokens*m.Heads*m.Latent)
+	h.take(p.alloc(m.Heads * m.Val))
 }

@@ -92,7 +92,7 @@ func needs(l *Launch, s *scratch) Result {
 	start := c.start
 	c.add(l.Late...)
 	ready := c.now
-	load := c.serve(l, s)
+	load, long := c.serve(l, s)
 
 	share := 0.0
 	r := Result{Terms: c.Terms, eager: l.Eager, tokens: l.Tokens, DecodeBatch: l.Serving.DecodeBatch}
@@ -109,6 +109,7 @@ func needs(l *Launch, s *scratch) Result {
 	readyHalf := l.Spread.Ready + part(c.graph, l.Spread.Replay*1.25) + part(ready, share)
 	r.Ready = band(ready, readyHalf)
 	r.Serving = band(c.now, readyHalf+l.Spread.Serving+part(c.now-ready, l.Spread.Load+share))
+	r.Serving.High += long
 	r.Serving.Low = max(r.Serving.Low, r.Ready.Low)
 	r.StartFloor = max(0, r.Start.Low-slack)
 	r.ServingFloor = min(r.Serving.Low, r.Ready.Low+part(load, 1-share))
@@ -172,8 +173,9 @@ func (c *tally) decode(l *Launch, s *scratch) {
 	}
 }
 
-// serve adds what the first load takes; it returns the live part of it.
-func (c *tally) serve(l *Launch, s *scratch) units.Bytes {
+// serve adds what the first load takes. It returns the live part of it, and
+// what a long cached prefix may take more.
+func (c *tally) serve(l *Launch, s *scratch) (live, long units.Bytes) {
 	sv := replayServing(l, l.Prefill.Max(), s)
 	c.Terms = append(c.Terms, Term{"activations of the first long prompts", Activations, figure.Percent(sv.Prefill, 15, 15), replayed})
 	if more := sv.Reserved - sv.Prefill; more > 0 {
@@ -184,7 +186,12 @@ func (c *tally) serve(l *Launch, s *scratch) units.Bytes {
 		c.Terms = append(c.Terms, t)
 		c.now += t.Bytes.Value
 	}
-	return sv.Live
+	if l.Serving.LongPrefix > 0 && l.Serving.Chunk > l.Prefill.Max() {
+		if long = replayPrefix(l, s) - sv.Reserved; long > 0 {
+			c.Terms = append(c.Terms, Term{"a long cached prefix", Activations, figure.Band(0, 0, long, figure.Estimated), replayed})
+		}
+	}
+	return sv.Live, max(0, long)
 }
 
 func sum(ts []Term) figure.Bytes {

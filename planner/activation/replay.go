@@ -110,6 +110,17 @@ func replayServing(l *Launch, graphMax int64, s *scratch) served {
 	return r
 }
 
+// replayPrefix is what a chunk with a long cached prefix takes, alone in an
+// empty cache.
+func replayPrefix(l *Launch, s *scratch) units.Bytes {
+	pool, _ := s.pools()
+	v := &l.Serving
+	p := pass{body: &l.Body, graph: pool, eager: pool, tokens: v.Chunk, prefix: min(v.LongPrefix, maxPrefix)}
+	out := p.forward()
+	out.free(pool)
+	return pool.Reserved()
+}
+
 // logitElem is the size of a logit when it is sampled: fp32.
 const logitElem = 4
 

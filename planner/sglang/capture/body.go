@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"math"
 	"strings"
 
 	"github.com/sglplan/sglplan/planner/activation"
@@ -114,6 +115,7 @@ func (p *plan) mixer(layer int64) activation.Mixer {
 		return activation.MLA{
 			Heads: p.heads(), Nope: int64(m.QKNopeHeadDim), Rope: int64(m.QKRopeHeadDim), Val: int64(m.VHeadDim),
 			Latent: int64(m.KVLoraRank), QLatent: int64(m.QLoraRank), InBytes: p.inBytes(),
+			AbsorbBelow: p.absorbBelow(), Joined: p.back.has("triton"),
 		}
 	}
 	copies := int64(1)
@@ -130,6 +132,20 @@ func (p *plan) mixer(layer int64) activation.Mixer {
 		Q: p.heads() * int64(m.HeadDim), KV: int64(m.KVHeads(int(p.l.attention))) * int64(m.HeadDim), Heads: p.heads(),
 		Gated: p.hasLinear(), Copies: copies, Narrow: strings.Contains(p.a.Str("kv_cache_dtype"), "fp8"), InBytes: p.inBytes(),
 	}
+}
+
+// absorbBelow is the cached prefix from which an eager MLA chunk is projected
+// up to full heads again (attention_backend_handler): 8192 tokens
+// (SGLANG_CHUNKED_PREFIX_CACHE_THRESHOLD); triton never does, the trtllm
+// kernels always, and --disable-chunked-prefix-cache never.
+func (p *plan) absorbBelow() int64 {
+	switch {
+	case p.back.has("triton") || p.a.Bool("disable_chunked_prefix_cache"):
+		return math.MaxInt64
+	case p.back.has("trtllm_mla"), p.back.has("tokenspeed_mla"):
+		return 0
+	}
+	return 8192
 }
 
 // linear reports whether a layer of a hybrid has linear attention.

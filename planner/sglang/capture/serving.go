@@ -24,10 +24,23 @@ func (p *plan) serving() {
 	if p.latent() {
 		queue = waiting // the decompressed prefix grows from batch to batch
 	}
-	p.out.Serving = activation.Serving{Queue: queue, Chunk: chunk, Prompt: int64(float64(chunk) * 0.977), DecodeBatch: running, DecodeRows: p.spec.verifyTokens()}
+	p.out.Serving = activation.Serving{Queue: queue, LongPrefix: p.longPrefix(chunk), Chunk: chunk, Prompt: int64(float64(chunk) * 0.977), DecodeBatch: running, DecodeRows: p.spec.verifyTokens()}
 	p.out.Serving.Fixed = append(p.out.Serving.Fixed,
 		fixed("modules of serving", activation.Workspace, 25, 0, 50, "fitted on 2 launches"))
 	if p.hasLinear() {
 		p.out.Serving.Fixed = append(p.out.Serving.Fixed, p.hybridEager(chunk))
 	}
+}
+
+// longPrefix is the cached prefix that a prompt may bring: what a hierarchical
+// cache is for, else two chunks. Only MLA that projects it up takes more.
+func (p *plan) longPrefix(chunk int64) int64 {
+	most := int64(p.info.ContextLen) - chunk
+	if !p.a.Bool("enable_hierarchical_cache") {
+		most = min(most, 2*chunk)
+	}
+	if !p.latent() || most < p.absorbBelow() {
+		return 0
+	}
+	return most
 }
