@@ -18,10 +18,11 @@ const (
 
 // fusedShards names the checkpoint's modules behind a fused one.
 var fusedShards = map[string][]string{
-	"qkv_proj":     {"q_proj", "k_proj", "v_proj"},
-	"gate_up_proj": {"gate_proj", "up_proj"},
-	"in_proj_qkvz": {"in_proj_qkv", "in_proj_z"},
-	"in_proj_ba":   {"in_proj_b", "in_proj_a"},
+	"qkv_proj":       {"q_proj", "k_proj", "v_proj"},
+	"gate_up_proj":   {"gate_proj", "up_proj"},
+	"in_proj_qkvz":   {"in_proj_qkv", "in_proj_z"},
+	"in_proj_ba":     {"in_proj_b", "in_proj_a"},
+	"index_qkv_proj": {"index_q_proj", "index_k_proj", "index_v_proj"},
 }
 
 // matcher answers whether a module is in the list. Lists name the same
@@ -49,9 +50,10 @@ type pattern struct {
 	glob bool           // the layer number itself ends in a glob
 }
 
-// canonical drops the wrappers' parts from the front of a name, so that the
-// checkpoint's names and SGLang's meet.
+// canonical drops the wrappers' parts from the front of a name and the names
+// that classes map, so that the checkpoint's names and SGLang's meet.
 func canonical(s string) string {
+	s = strings.Replace(s, ".block_sparse_moe.", ".mlp.", 1)
 	for {
 		t := s
 		for _, p := range []string{"model.", "language_model.", "backbone."} {

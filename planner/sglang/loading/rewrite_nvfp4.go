@@ -77,8 +77,24 @@ func (l *loader) nvfp4Width(m *weights.Module) int64 {
 	return m.Inter
 }
 
+// ungatedPad pads ungated experts to the width that TensorRT-LLM's kernel
+// wants, where they were built narrower.
+func (l *loader) ungatedPad(m *weights.Module) {
+	i, s := align(m.Inter, 128), max(m.Scheme.Group, 1)
+	if !m.Plain || i == l.nvfp4Width(m) {
+		return
+	}
+	r, g := l.mem, m.Group
+	r.Swap(&m.Held[weights.W], g, weights.U8, m.Experts, i, m.In/2)
+	r.Swap(&m.Held[weights.S], g, weights.FP8, m.Experts, i, m.In/s)
+	r.Swap(&m.Held[weights.W2], g, weights.U8, m.Experts, m.In, i/2)
+	r.Swap(&m.Held[weights.S2], g, weights.FP8, m.Experts, m.In, i/s)
+	m.Inter = i
+}
+
 // nvfp4Trtllm shuffles every expert into a copy and copies the whole back.
 func (l *loader) nvfp4Trtllm(m *weights.Module) {
+	l.ungatedPad(m)
 	t := l.temps(m.Group)
 	i, s := l.nvfp4Width(m), max(m.Scheme.Group, 1)
 	k := m.Gate() * i

@@ -80,6 +80,8 @@ func (l *loader) fusesShared() bool {
 		return n == 256 && s == 1
 	case "Glm4MoeForCausalLM":
 		return s == 1
+	case "MiniMaxM3ForCausalLM", "MiniMaxM3SparseForCausalLM", "MiniMaxM3SparseForConditionalGeneration":
+		return s > 0 && l.method() != "modelopt_mixed"
 	}
 	return false
 }
