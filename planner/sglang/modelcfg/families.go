@@ -251,7 +251,7 @@ func glm5Next(d *deriver) *Linear {
 
 // mixerNames are the spellings of MiniCPM's mixers.
 var mixerNames = map[string]string{
-	"minicpm4": "minicpm4", "attn": "minicpm4", "lightning": "lightning-attn", "lightning-attn": "lightning-attn", "lightning_attn": "lightning-attn",
+	"minicpm4": "minicpm4", "minicpm": "minicpm4", "standard": "minicpm4", "attention": "minicpm4", "attn": "minicpm4", "lightning": "lightning-attn", "lightning-attn": "lightning-attn", "lightning_attn": "lightning-attn",
 }
 
 // minicpmSALA repeats its list of mixers over the layers.

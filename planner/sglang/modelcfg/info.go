@@ -90,9 +90,12 @@ type Info struct {
 	DTypeBytes            int
 	Quantization          string // SGLang's name, "" when none
 	KVCacheQuantAlgo      string // "FP8" where the checkpoint asks for it
-	NumNextN              int    // num_nextn_predict_layers
-	HasNumNextN           bool   // the attribute is present and not None
-	AttentionSinks        bool
+	// KVCacheSchemeOnly: the file names an 8-bit kv_cache_scheme, but the
+	// quantization file from which the KV cache type is read is missing.
+	KVCacheSchemeOnly bool
+	NumNextN          int  // num_nextn_predict_layers
+	HasNumNextN       bool // the attribute is present and not None
+	AttentionSinks    bool
 
 	// SkipsTopK tells, for DSA, which layers reuse the indices of the layer
 	// before and so need no index keys of their own; nil: none does.

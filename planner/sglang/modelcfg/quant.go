@@ -166,11 +166,8 @@ func (d *deriver) kvCacheAlgo(q model.Section) string {
 			return strings.ToUpper(a)
 		}
 	}
-	if q == nil || !strings.HasPrefix(q.Str("quant_method"), "modelopt") && q.Str("quant_method") != "mxfp8" {
-		return ""
-	}
 	if s := q.Sub("kv_cache_scheme"); s != nil && s.Str("type") == "float" && s.IntOr("num_bits", 0) == 8 {
-		return "FP8"
+		d.m.KVCacheSchemeOnly = strings.HasPrefix(q.Str("quant_method"), "modelopt")
 	}
 	return ""
 }
