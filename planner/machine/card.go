@@ -19,6 +19,15 @@ type Card struct {
 // SM returns the compute capability as one number: 90 for 9.0, 0 when unknown.
 func (c Card) SM() int { return c.Major*10 + c.Minor }
 
+// Capability returns the compute capability as NVML prints it, "9.0", or "" when
+// unknown.
+func (c Card) Capability() string {
+	if c.Major == 0 {
+		return ""
+	}
+	return strconv.Itoa(c.Major) + "." + strconv.Itoa(c.Minor)
+}
+
 // Card returns the rule-relevant part of a GPU.
 func (g GPU) Card() Card {
 	c := Card{Name: g.Name}

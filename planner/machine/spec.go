@@ -1,7 +1,9 @@
 package machine
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,7 +26,7 @@ var (
 	// different compute capability.
 	CodeCardUnknown = finding.Define("gpu-class-unknown",
 		"the compute capability of the card is not known",
-		"--gpus was given a size that no card of the catalogue prints, or that cards of different compute capability print. Defaults that depend on the card's class (attention backend, kernels, quantised weights) are those of a plain CUDA card.",
+		"--gpus was given a size that no card of the catalogue prints, or that cards of different compute capability print. Defaults depend on the card's class (attention backend, kernels, how quantised weights are repacked). Where the cards share the first number of it, the newest is assumed; otherwise the rules are those of a plain CUDA card.",
 		"Write the card's name, for example --gpus 8xRTX-4090, or give --machine with the JSON of `sglplan machine` from that host.")
 )
 
@@ -119,41 +121,43 @@ func parseCard(what string) (Card, []finding.Finding, error) {
 
 // cardOfTotal finds what is known of a card of which only the total is.
 func cardOfTotal(mib int64) (Card, finding.Finding) {
-	c := Card{TotalMiB: mib}
 	found := ByTotal(mib)
-	var names []string
-	for _, k := range found {
-		names = append(names, k.Aliases[0])
+	c, code, severity, why := classOf(found)
+	c.TotalMiB = mib
+	f := finding.New(code, severity, "--gpus", fmt.Sprintf("%d MiB is the total of %s", mib, why))
+	if len(found) == 0 {
+		f.Detail = fmt.Sprintf("no card of the catalogue prints %d MiB", mib)
 	}
-	list := strings.Join(names, ", ")
-	figures := map[string]int64{"total_mib": mib, "cards": int64(len(found))}
-	report := func(code finding.Code, sev finding.Severity, detail string) finding.Finding {
-		f := finding.New(code, sev, "--gpus", detail)
-		f.Figures = figures
-		return f
+	f.Figures = map[string]int64{"total_mib": mib, "cards": int64(len(found))}
+	return c, f
+}
+
+// classOf gives what cards of one total have in common: the card itself where
+// there is one, their compute capability, or the newest of one generation.
+func classOf(found []KnownCard) (c Card, code finding.Code, severity finding.Severity, why string) {
+	if len(found) == 0 {
+		return Card{}, CodeCardUnknown, finding.Warning, ""
 	}
+	bySM := func(a, b KnownCard) int { return cmp.Compare(a.SM(), b.SM()) }
+	newest, oldest := slices.MaxFunc(found, bySM), slices.MinFunc(found, bySM)
+	names := make([]string, len(found))
+	for i, k := range found {
+		names[i] = k.Aliases[0]
+	}
+	list, class := strings.Join(names, ", "), Card{Major: newest.Major, Minor: newest.Minor}
 	switch {
-	case len(found) == 0:
-		return c, report(CodeCardUnknown, finding.Warning, fmt.Sprintf("no card of the catalogue prints %d MiB", mib))
 	case len(found) == 1:
-		c = Card{found[0].Name, mib, found[0].Major, found[0].Minor}
-		return c, report(CodeCardFromTotal, finding.Info, fmt.Sprintf("%d MiB is the total of %s (compute capability %d.%d)", mib, c.Name, c.Major, c.Minor))
+		return newest.Card, CodeCardFromTotal, finding.Info, fmt.Sprintf("%s (compute capability %s)", newest.Name, class.Capability())
+	case newest.SM() == oldest.SM():
+		return class, CodeCardFromTotal, finding.Info, fmt.Sprintf("%s; all have compute capability %s, which is assumed", list, class.Capability())
+	case newest.Major == oldest.Major:
+		return class, CodeCardUnknown, finding.Warning, fmt.Sprintf("cards of different compute capability: %s; %s, the newest, is assumed", list, class.Capability())
 	}
-	for _, k := range found[1:] {
-		if k.SM() != found[0].SM() {
-			return c, report(CodeCardUnknown, finding.Warning, fmt.Sprintf("%d MiB is the total of cards of different compute capability: %s", mib, list))
-		}
-	}
-	c.Major, c.Minor = found[0].Major, found[0].Minor
-	return c, report(CodeCardFromTotal, finding.Info, fmt.Sprintf("%d MiB is the total of %s; all have compute capability %d.%d, which is assumed", mib, list, c.Major, c.Minor))
+	return Card{}, CodeCardUnknown, finding.Warning, "cards of different compute capability: " + list
 }
 
 // gpu makes the card number i of a machine.
 func (c Card) gpu(i int) GPU {
 	total := units.Bytes(c.TotalMiB) * units.MiB
-	g := GPU{Index: i, Name: c.Name, TotalBytes: &total}
-	if c.Major > 0 {
-		g.ComputeCapability = fmt.Sprintf("%d.%d", c.Major, c.Minor)
-	}
-	return g
+	return GPU{Index: i, Name: c.Name, ComputeCapability: c.Capability(), TotalBytes: &total}
 }

@@ -41,8 +41,8 @@ func TestParseGPUs(t *testing.T) {
 			said: said(CodeCardFromTotal, finding.Info, 97887, 3, "97887 MiB is the total of RTX-PRO-6000-Blackwell, RTX-PRO-6000-Blackwell-Workstation, RTX-PRO-6000-Blackwell-Max-Q; all have compute capability 12.0, which is assumed"),
 		},
 		{
-			spec: "1x24564MiB", want: []GPU{{TotalBytes: sized(24564)}},
-			said: said(CodeCardUnknown, finding.Warning, 24564, 3, "24564 MiB is the total of cards of different compute capability: RTX-4090, RTX-A5000, RTX-3090-Ti"),
+			spec: "1x24564MiB", want: []GPU{{ComputeCapability: "8.9", TotalBytes: sized(24564)}},
+			said: said(CodeCardUnknown, finding.Warning, 24564, 3, "24564 MiB is the total of cards of different compute capability: RTX-4090, RTX-A5000, RTX-3090-Ti; 8.9, the newest, is assumed"),
 		},
 		{
 			spec: "1x99999MiB", want: []GPU{{TotalBytes: sized(99999)}},
