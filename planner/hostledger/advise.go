@@ -38,13 +38,14 @@ func advise(q Request, l *Ledger) *Advice {
 		return nil
 	}
 	r := poolRequest(q, l.rest)
-	fits := func(reserve units.Bytes) func(hicache.HostPools) bool {
-		return func(h hicache.HostPools) bool {
-			return h.Guard.Verdict != hicache.Refuse && h.TotalBytes+l.rest.steady().Value+reserve <= l.AvailableBytes+hugepageRelief(q, h.TotalBytes) && nodesHold(q, h)
-		}
+	fits := func(h hicache.HostPools, reserve units.Bytes) bool {
+		return h.Guard.Verdict != hicache.Refuse && nodesHold(q, h) &&
+			h.TotalBytes+l.rest.steady().Value+reserve <= l.AvailableBytes+hugepageRelief(q, h.TotalBytes)
 	}
-	a.Fits = hicache.LargestSize(r, fits(l.ReserveBytes))
-	a.Most = max(a.Fits, hicache.LargestSize(r, fits(0)))
+	a.Fits = hicache.LargestSize(r, func(h hicache.HostPools) bool {
+		return fits(h, l.ReserveBytes) && !mostlyPinned(q, h.TotalBytes)
+	})
+	a.Most = hicache.LargestSize(r, func(h hicache.HostPools) bool { return fits(h, 0) })
 	a.Sure = l.Guard.SureHicacheSize
 	best := a.Fits
 	if a.Sure != nil {

@@ -20,14 +20,14 @@ var (
 		"The launch leaves the host less than its reserve",
 		"10 GiB, or 2 % of a large host, are kept for the system, for page cache and for what the estimate of the processes misses.",
 		"Lower --hicache-size a little.")
+	CodeMostlyPinned = finding.Define("host-mostly-pinned",
+		"The host pools pin nearly all memory of the host",
+		"Pinned pages cannot be moved, swapped or reclaimed, and what is left must also hold page tables, kernel buffers and each NUMA node's own share. Published launches of one kind were killed with 95 % of a 3.1 TB host pinned and ran with 86 %.",
+		"Keep the host pools of all ranks below 90 % of the host's memory.")
 	CodeProcessesExceed = finding.Define("host-processes-exceed-memory",
 		"The processes of the launch do not fit the memory that is there",
 		"Every rank is a process with its own CUDA context, libraries and buffers, besides the HTTP server and the detokenizer.",
 		"Give the host or the container more memory, or start fewer ranks.")
-	CodeLoadingExceeds = finding.Define("host-loading-exceeds-memory",
-		"Loading the weights does not fit the memory that is there",
-		"With --weight-loader-disable-mmap, and with .bin or .pt files, every rank reads whole files into memory of its own: the threads plus two files at once from 0.5.9, before that the whole checkpoint with threads.",
-		"Leave out --weight-loader-disable-mmap, or load with fewer threads: --model-loader-extra-config '{\"enable_multithread_load\": false}'.")
 	CodeNotWorth = finding.Define("hicache-not-worth-it",
 		"HiCache does not pay on this host",
 		"A host pool that is not larger than the device pool it backs caches little that the device has not got. To 0.5.14 SGLang refuses it.",
@@ -46,11 +46,15 @@ func judge(q Request, l *Ledger) []finding.Finding {
 		found = append(found, poolsFinding(q, l))
 	case l.TotalBytes > 0 && l.HeadroomBytes < 0:
 		found = append(found, reserveFinding(l))
+	case mostlyPinned(q, l.TotalBytes):
+		found = append(found, pinnedFinding(q, l))
 	case steady.Value > l.AvailableBytes:
 		found = append(found, processesFinding(l, finding.Warning))
 	}
-	if f, ok := loadingFinding(l); ok {
-		found = append(found, f)
+	for _, check := range []func(Request, *Ledger) (finding.Finding, bool){loadingFinding, cacheFinding, compileFinding} {
+		if f, ok := check(q, l); ok {
+			found = append(found, f)
+		}
 	}
 	if a := l.Advice; a != nil && !a.Worth && l.Guard != nil && l.Guard.Verdict != hicache.Refuse {
 		found = append(found, notWorth(l))
@@ -150,27 +154,24 @@ func reserveFinding(l *Ledger) finding.Finding {
 	return withFix(f, l)
 }
 
+// mostlyPinned reports host pools above nine tenths of the memory.
+func mostlyPinned(q Request, pools units.Bytes) bool {
+	return pools > hostSize(q.Host)/10*9 && hugepageRelief(q, pools) == 0
+}
+
+func pinnedFinding(q Request, l *Ledger) finding.Finding {
+	f := finding.New(CodeMostlyPinned, finding.Warning, sizeFlag(l), fmt.Sprintf("%s; that is %.0f %% of %s.",
+		asked(q, l), 100*float64(l.TotalBytes)/float64(hostSize(q.Host)), gb(hostSize(q.Host))))
+	f.Figures = map[string]int64{"total_bytes": int64(l.TotalBytes), "host_bytes": int64(hostSize(q.Host))}
+	return withFix(f, l)
+}
+
 func processesFinding(l *Ledger, sev finding.Severity) finding.Finding {
 	s := l.rest.steady()
 	f := finding.New(CodeProcessesExceed, sev, "", fmt.Sprintf("%d ranks and their helpers take %s to %s; %s is available%s.",
 		l.Ranks, gb(s.Low), gb(s.High), gb(l.AvailableBytes), limitWords(l.Limit)))
 	f.Figures = map[string]int64{"processes_bytes": int64(s.Value), "available_bytes": int64(l.AvailableBytes)}
 	return f.With("give the launch more host memory")
-}
-
-func loadingFinding(l *Ledger) (finding.Finding, bool) {
-	before := l.rest.before()
-	sev := finding.Warning
-	switch {
-	case l.rest.loading.Value <= 0 || before.Value <= l.AvailableBytes:
-		return finding.Finding{}, false
-	case before.Low > l.AvailableBytes:
-		sev = finding.Error
-	}
-	f := finding.New(CodeLoadingExceeds, sev, "--weight-loader-disable-mmap", fmt.Sprintf("%d ranks read up to %s of weights into memory of their own; %s is available%s.",
-		l.Ranks, gb(l.rest.loading.Value), gb(l.AvailableBytes), limitWords(l.Limit)))
-	f.Figures = map[string]int64{"loading_bytes": int64(l.rest.loading.Value), "available_bytes": int64(l.AvailableBytes)}
-	return f.With("map the weight files", finding.Edit{Flag: "--weight-loader-disable-mmap", Remove: true}), true
 }
 
 func notWorth(l *Ledger) finding.Finding {

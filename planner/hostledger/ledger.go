@@ -34,6 +34,7 @@ type Request struct {
 	Container  bool // the launch runs in a container of its own
 	Multimodal bool
 	Draft      bool // a draft model is loaded beside the target
+	FourBit    bool // weights of 4-bit floats, whose kernels are heavy to compile
 	Checkpoint Checkpoint
 	// RankWeights is what the weights of one rank take on its GPU, for the
 	// offloader; 0 unknown.
@@ -198,18 +199,20 @@ func viewAfterLoad(q Request, r rest) hicache.HostView {
 
 // Reserve is what is left to the system and everything else on the host:
 // 10 GiB, which SGLang's own check leaves too, or 2 % of a large host.
-func Reserve(h machine.Host) units.Bytes {
-	total := units.Bytes(0)
-	switch {
-	case h.LimitBytes != nil:
-		total = *h.LimitBytes
-	case h.TotalBytes != nil:
-		total = *h.TotalBytes
-	case h.AvailableBytes != nil:
-		total = *h.AvailableBytes
+func Reserve(h machine.Host) units.Bytes { return max(hicacheReserve, hostSize(h)/50) }
+
+// hostSize is the memory of the host, or of the container where one bounds it.
+func hostSize(h machine.Host) units.Bytes {
+	for _, b := range []*units.Bytes{h.LimitBytes, h.TotalBytes, h.AvailableBytes} {
+		if b != nil && *b > 0 {
+			return *b
+		}
 	}
-	return max(hicache.Reserve, total/50)
+	return 0
 }
+
+// hicacheReserve is what SGLang's own check leaves to the host.
+const hicacheReserve = hicache.Reserve
 
 // entries are the lines of the ledger; they add up to what is available.
 func (l *Ledger) entries() []Entry {

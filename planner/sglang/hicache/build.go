@@ -156,12 +156,14 @@ func indexPool(r release.Release, p DevicePool, leader HostPool) HostPool {
 // through the ratio of the two pools and its page rounding, which usually adds
 // a page; from 0.5.23 a full-attention draft gets exactly the target's slots.
 func draftPool(r release.Release, p DevicePool, leader HostPool) HostPool {
-	page := leader.page
-	p.Page = page
+	p.Page = leader.page
+	if r.Before("0.5.18") && p.PlainRowBytes > 0 {
+		p.RowBytes = p.PlainRowBytes
+	}
 	if r.AtLeast("0.5.23") && p.Kind == Draft {
 		return rowsPool(p, leader.Pages)
 	}
 	device := max(p.Tokens, 1)
 	ratio := float64(leader.Tokens) / float64(device)
-	return rowsPool(p, pagesOf(r, trunc(float64(device)*ratio), page))
+	return rowsPool(p, pagesOf(r, trunc(float64(device)*ratio), p.Page))
 }

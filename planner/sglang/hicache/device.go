@@ -46,6 +46,9 @@ type DevicePool struct {
 	// and values together, in the store dtype. For Paged, PagedWindow and
 	// Envelope it is one whole device page of one layer.
 	RowBytes int64
+	// PlainRowBytes is RowBytes without scales, where a draft's rows carry
+	// them: to 0.5.17 drafts are mirrored without. 0 means RowBytes.
+	PlainRowBytes int64
 	// SideBytes is taken once per slot beside the layers (State, 0.5.22 on).
 	SideBytes int64
 
@@ -104,7 +107,7 @@ func (p DevicePool) packedBytes() int64 {
 func (p DevicePool) sane() DevicePool {
 	const most = 1 << 50
 	for _, n := range []*int64{&p.Layers, &p.OwnedLayers, &p.PackedLayers, &p.RowBytes, &p.SideBytes, &p.Tokens,
-		&p.DeviceBytes, &p.PackedBytes, &p.KeyRowBytes} {
+		&p.DeviceBytes, &p.PackedBytes, &p.KeyRowBytes, &p.PlainRowBytes} {
 		*n = min(max(*n, 0), most)
 	}
 	p.Page = min(max(p.Page, 1), most)
