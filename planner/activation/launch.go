@@ -78,6 +78,9 @@ const shortPrompt = 64
 // one before, whose cached part is the batch's prefix, then a chunk of small
 // requests.
 func (v *Serving) batches(yield func(batch) bool) {
+	if v.Chunk <= 0 {
+		return
+	}
 	first := min(v.Prompt, v.Chunk)
 	if !yield(batch{first, 1, 0}) {
 		return

@@ -55,6 +55,7 @@ func Plan(r release.Release, a *args.Args, info *modelcfg.Info, cfg *model.Confi
 	p.out.Body = p.body()
 	p.out.CaptureWorkspace = p.captureWorkspace()
 	p.before()
+	p.communication()
 	p.prefill()
 	p.decode()
 	p.drafts()

@@ -16,7 +16,8 @@ var (
 	}
 	neighbours = map[string]bool{
 		"Qwen2ForCausalLM": true, "MistralForCausalLM": true, "MixtralForCausalLM": true, "Phi3ForCausalLM": true,
-		"Qwen2MoeForCausalLM": true, "DeepseekV3ForCausalLM": true,
+		"Qwen2MoeForCausalLM": true, "DeepseekV3ForCausalLM": true, "KimiK25ForConditionalGeneration": true,
+		"Qwen3_5ForConditionalGeneration": true, "Qwen3_5MoeForConditionalGeneration": true,
 	}
 	// unreplayed are architectures with layers that have no replay here.
 	unreplayed = []string{"DeepseekV4", "NemotronH", "Mamba", "FalconH1", "KimiK3", "KimiLinear", "Llama4", "MiniMaxM3",

@@ -27,6 +27,12 @@ func (p *plan) serving() {
 	p.out.Serving = activation.Serving{Queue: queue, LongPrefix: p.longPrefix(chunk), Chunk: chunk, Prompt: int64(float64(chunk) * 0.977), DecodeBatch: running, DecodeRows: p.spec.verifyTokens()}
 	p.out.Serving.Fixed = append(p.out.Serving.Fixed,
 		fixed("modules of serving", activation.Workspace, 25, 0, 50, "fitted on 2 launches"))
+	switch p.a.Str("disaggregation_mode") {
+	case "decode": // prompts arrive computed
+		p.out.Serving.Chunk, p.out.Serving.LongPrefix = 0, 0
+	case "prefill":
+		p.out.Serving.DecodeBatch = 0
+	}
 	if p.hasLinear() {
 		p.out.Serving.Fixed = append(p.out.Serving.Fixed, p.hybridEager(chunk))
 	}
