@@ -63,7 +63,7 @@ func checkpoint(c *model.Config, s model.Section) (*Quant, error) {
 	method := strings.ToLower(s.Str("quant_method"))
 	algo := strings.ToUpper(s.Str("quant_algo"))
 	switch {
-	case method == "fp8" && algo != "MIXED_PRECISION":
+	case method == "fp8" && (algo != "MIXED_PRECISION" || s.Has("moe_quant_algo")):
 		return fp8Checkpoint(c, s), nil
 	case method == "mxfp4":
 		return &Quant{Method: "mxfp4", Linear: Scheme{Kind: Never}, MoE: Scheme{Kind: MXFP4, Group: 32}, ignore: newMatcher(byPath, s.Strs("modules_to_not_convert"))}, nil
@@ -96,7 +96,12 @@ func fp8Checkpoint(c *model.Config, s model.Section) *Quant {
 		list = s.Strs("modules_to_not_convert")
 	}
 	out := &Quant{Method: "fp8", Linear: q, MoE: q, ignore: newMatcher(byPath, list)}
-	if d := cmp.Or(s.Str("expert_dtype"), c.Text().Str("expert_dtype")); d == "fp4" {
+	switch d := cmp.Or(s.Str("expert_dtype"), c.Text().Str("expert_dtype")); {
+	case s.Str("moe_quant_algo") == "NVFP4":
+		out.MoE = Scheme{Kind: NVFP4, Group: 16}
+	case d == "fp4", d == "" && v4Arch(c.Arch()):
+		// DeepSeek-V4's experts are fp4 unless the checkpoint says otherwise
+		// (SGLANG_DSV4_FP4_EXPERTS).
 		out.MoE = Scheme{Kind: MXFP4Fp8, Group: 32, Rows: q.Rows, Cols: q.Cols}
 	}
 	return out
@@ -297,3 +302,5 @@ func (q *Quant) Keeps(leaf string) bool {
 	}
 	return false
 }
+
+func v4Arch(arch string) bool { return strings.HasPrefix(arch, "DeepseekV4") }
