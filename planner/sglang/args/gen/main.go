@@ -1,5 +1,6 @@
 // Command gen turns flags.json, the maintained table of SGLang's launch flags,
-// into the Go data that package args embeds. With -merge it first adds a
+// and rules.json, its cross-flag rules, into the Go data that package args
+// embeds. With -merge it first adds a
 // release to flags.json from a dump of that release's own argument parser:
 //
 //	pip install sglang==0.5.24        # or: pip download --no-deps, then unzip
@@ -25,6 +26,8 @@ func main() {
 		source = flag.String("source", "gen/flags.json", "the maintained table")
 		out    = flag.String("out", "flags_data.go", "generated Go data")
 		known  = flag.String("known", "../release/known.go", "generated bounds of the table")
+		rules  = flag.String("rules", "gen/rules.json", "the maintained rules")
+		judge  = flag.String("rules-out", "rules_data.go", "generated rules")
 		merge  = flag.String("merge", "", "dump of one release to merge into the table first")
 		check  = flag.String("check", "", "dump to compare with the table, changing nothing")
 	)
@@ -32,6 +35,21 @@ func main() {
 	if err := run(*source, *out, *known, *merge, *check); err != nil {
 		log.Fatal("gen: ", err)
 	}
+	if err := runRules(*rules, *judge); err != nil {
+		log.Fatal("gen: ", err)
+	}
+}
+
+func runRules(source, out string) error {
+	rules, err := table.ReadRules(source)
+	if err != nil {
+		return err
+	}
+	code, err := table.GenerateRules(rules)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(out, code, 0o644)
 }
 
 func run(source, out, known, merge, check string) error {
