@@ -2,6 +2,7 @@ package modelcfg
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sglplan/sglplan/planner/finding"
 )
@@ -10,7 +11,7 @@ import (
 func (d *deriver) classify() {
 	m := d.m
 	m.Class = class(m)
-	m.Supported = finding.Worst(d.found) < finding.Error
+	m.Supported = !slices.ContainsFunc(d.found, func(f finding.Finding) bool { return f.Code == CodeBadConfig })
 	if why := unmodelled(d); why != "" {
 		m.Supported, m.Reason, m.Class = false, why, ClassUndecided
 		d.found = append(d.found, finding.New(CodeUndecided, finding.Warning, "--model-path",

@@ -26,6 +26,8 @@ func (d *deriver) quantization() {
 	}
 	method = d.converted(q, method, asked)
 	switch {
+	case strings.HasPrefix(method, "modelopt_") && asked != "nvfp4_online" && asked != "quark_mxfp4":
+		m.Quantization = method // ModelOpt's own detection wins over any flag
 	case asked == "" || asked == method:
 		m.Quantization = method
 	case slices.Contains(compatible[asked], method):
