@@ -1,11 +1,13 @@
 package hostmem
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/sglplan/sglplan/planner/machine"
 	"github.com/sglplan/sglplan/planner/units"
@@ -154,7 +156,7 @@ func (f *FS) heldSHM(pids []int) (held map[string]bool, all bool) {
 	held, all = map[string]bool{}, true
 	for _, pid := range pids {
 		maps, err := f.read(procPath(pid, "maps"))
-		if err != nil && !missing(err) {
+		if err != nil && !ended(err) {
 			all = false
 		}
 		for line := range strings.Lines(maps) {
@@ -163,7 +165,7 @@ func (f *FS) heldSHM(pids []int) (held map[string]bool, all bool) {
 			}
 		}
 		fds, err := os.ReadDir(f.path(procPath(pid, "fd")))
-		if err != nil && !missing(err) {
+		if err != nil && !ended(err) {
 			all = false
 		}
 		for _, fd := range fds {
@@ -175,3 +177,7 @@ func (f *FS) heldSHM(pids []int) (held map[string]bool, all bool) {
 	}
 	return held, all
 }
+
+// ended reports whether a process has gone, or is a zombie without memory:
+// the kernel answers ESRCH for the second.
+func ended(err error) bool { return missing(err) || errors.Is(err, syscall.ESRCH) }

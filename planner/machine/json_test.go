@@ -102,8 +102,17 @@ func TestReadReal(t *testing.T) {
 	if diff := cmp.Diff(Card{"NVIDIA H200", 143771, 9, 0}, m.GPUs[0].Card()); diff != "" {
 		t.Errorf("card (-want +got):\n%s", diff)
 	}
-	if g := m.GPUs[0]; *g.TotalBytes != *g.ReservedBytes+*g.UsedBytes+*g.FreeBytes {
-		t.Errorf("total %d is not reserved %d + used %d + free %d", *g.TotalBytes, *g.ReservedBytes, *g.UsedBytes, *g.FreeBytes)
+	for _, g := range m.GPUs {
+		if *g.TotalBytes != *g.ReservedBytes+*g.UsedBytes+*g.FreeBytes {
+			t.Errorf("total %d is not reserved %d + used %d + free %d", *g.TotalBytes, *g.ReservedBytes, *g.UsedBytes, *g.FreeBytes)
+		}
+	}
+	var b bytes.Buffer
+	if err := m.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(text), b.String()); diff != "" {
+		t.Errorf("written again (-want +got):\n%s", diff)
 	}
 }
 
