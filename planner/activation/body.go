@@ -143,6 +143,7 @@ func (o *output) free(a *Allocator) {
 func (p *pass) forward() output {
 	h := p.body.Hidden
 	var out output
+	kept, extra := 0, int(min(p.body.Extra, maxAux))
 	var lead Block
 	if p.body.Lead > 0 {
 		lead = p.alloc(p.body.Lead * h)
@@ -154,8 +155,9 @@ func (p *pass) forward() output {
 		var normed Block
 		if residual == 0 {
 			residual, normed = hidden, p.alloc(h)
-		} else if n := i - 1; n < int(min(p.body.Extra, maxAux)) {
-			out.aux[n] = p.alloc(h) // sum of hidden states and residual
+		} else if kept < extra && i >= p.body.keepAt(kept) {
+			out.aux[kept] = p.alloc(h) // sum of hidden states and residual
+			kept++
 		}
 		mixed := l.Mixer.mix(p)
 		p.free(normed)
@@ -164,12 +166,19 @@ func (p *pass) forward() output {
 			p.free(input)
 		}
 	}
-	for n := max(0, len(p.body.Stack)-1); n < int(min(p.body.Extra, maxAux)); n++ {
-		out.aux[n] = p.alloc(h)
+	for ; kept < extra; kept++ {
+		out.aux[kept] = p.alloc(h)
 	}
 	p.free(residual, lead)
 	out.hidden = hidden
 	return out
+}
+
+// keepAt is the layer before which the n-th extra hidden state is kept: spread
+// from the third layer to the third but last.
+func (b *Body) keepAt(n int) int {
+	first, last := 2, max(2, len(b.Stack)-3)
+	return first + n*(last-first)/max(1, int(b.Extra)-1)
 }
 
 // exchanged runs f on the tokens of all ranks of DP attention: their hidden

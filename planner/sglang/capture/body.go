@@ -13,8 +13,11 @@ import (
 // three layers; a hybrid's own is its interval of full attention).
 func (p *plan) depth(layers, firstMoE int64) int64 {
 	cycle := int64(6)
-	if p.hasLinear() {
+	switch {
+	case p.hasLinear():
 		cycle = 8
+	case p.spec.auxiliary() > 0:
+		cycle = 12
 	}
 	if layers <= 2*cycle {
 		return layers

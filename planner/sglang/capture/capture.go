@@ -56,6 +56,7 @@ func Plan(r release.Release, a *args.Args, info *modelcfg.Info, cfg *model.Confi
 	p.out.CaptureWorkspace = p.captureWorkspace()
 	p.before()
 	p.communication()
+	p.shared()
 	p.prefill()
 	p.decode()
 	p.drafts()
