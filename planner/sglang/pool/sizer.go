@@ -24,8 +24,8 @@ type Sizer struct {
 	states  *states
 	req     requests
 	stages  []stage
-	tight   int // the stage whose tokens cost most
-	pools   []PoolInfo
+	tight   int          // the stage whose tokens cost most
+	pools   [][]PoolInfo // by stage
 	foot    footprints
 	window  bool
 }
@@ -82,7 +82,9 @@ func New(r release.Release, a *args.Args, info, draft *modelcfg.Info, card machi
 		}
 	}
 	s.window = info.IsHybridSWA
-	s.pools = b.pools(all[0])
+	for _, sp := range all {
+		s.pools = append(s.pools, b.pools(sp))
+	}
 	s.foot = b.footprints(all[s.tight], s.states)
 	return s, b.found
 }
@@ -185,12 +187,15 @@ func (s *Sizer) PageSize() int64 { return s.page }
 func (s *Sizer) ContextLen() int64 { return s.context }
 
 // Pools lists the pools of a rank of the first stage.
-func (s *Sizer) Pools() []PoolInfo { return s.pools }
+func (s *Sizer) Pools() []PoolInfo { return s.pools[0] }
+
+// StagePools lists the pools of a rank of every pipeline stage.
+func (s *Sizer) StagePools() [][]PoolInfo { return s.pools }
 
 // KVLayers counts the layers of the first stage that keep K and V.
 func (s *Sizer) KVLayers() int {
 	n := 0
-	for _, p := range s.pools {
+	for _, p := range s.Pools() {
 		if p.Name == "full" || p.Name == "swa" {
 			n += p.Layers
 		}
