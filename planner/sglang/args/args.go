@@ -39,14 +39,27 @@ type Value struct {
 }
 
 // Args are SGLang's server arguments by field name (tp_size,
-// mem_fraction_static, ...), as that release names them.
-type Args struct{ m map[string]Value }
+// mem_fraction_static, ...), as that release names them. Some 500 fields of a
+// release stand at their defaults in most launches, so those are one map that
+// all arguments of the release share and nobody writes.
+type Args struct{ m, shared map[string]Value }
 
 // New returns empty arguments.
-func New() *Args { return &Args{m: make(map[string]Value, 512)} }
+func New() *Args { return &Args{m: make(map[string]Value, 32)} }
 
 // Clone returns a copy that can be changed.
-func (a *Args) Clone() *Args { return &Args{m: maps.Clone(a.m)} }
+func (a *Args) Clone() *Args { return &Args{m: maps.Clone(a.m), shared: a.shared} }
+
+// above returns arguments that stand at those of a, which must not change any
+// more.
+func (a *Args) above() *Args { return &Args{m: make(map[string]Value, 32), shared: a.m} }
+
+func (a *Args) look(field string) Value {
+	if v, ok := a.m[field]; ok {
+		return v
+	}
+	return a.shared[field]
+}
 
 // Set gives a field its value and says why. Whole numbers of any Go kind are
 // stored as int64.
@@ -66,21 +79,27 @@ func (a *Args) Rule(field string, v any, rule string) {
 }
 
 // Get returns a field.
-func (a *Args) Get(field string) (Value, bool) { v, ok := a.m[field]; return v, ok }
+func (a *Args) Get(field string) (Value, bool) {
+	if v, ok := a.m[field]; ok {
+		return v, true
+	}
+	v, ok := a.shared[field]
+	return v, ok
+}
 
 // Has reports whether the release has the field and it is not None.
-func (a *Args) Has(field string) bool { return a.m[field].V != nil }
+func (a *Args) Has(field string) bool { return a.look(field).V != nil }
 
 // Given reports whether the user set the field (flag, config file).
 func (a *Args) Given(field string) bool {
-	k := a.m[field].Origin.Kind
+	k := a.look(field).Origin.Kind
 	return k == FromFlag || k == FromConfig
 }
 
 // Int returns a whole-number field; 0 when absent, None or of another kind.
 // A float that is whole counts.
 func (a *Args) Int(field string) int64 {
-	switch v := a.m[field].V.(type) {
+	switch v := a.look(field).V.(type) {
 	case int64:
 		return v
 	case float64:
@@ -103,7 +122,7 @@ func (a *Args) IntOr(field string, def int64) int64 {
 
 // Float returns a number field; 0 when absent or None.
 func (a *Args) Float(field string) float64 {
-	switch v := a.m[field].V.(type) {
+	switch v := a.look(field).V.(type) {
 	case int64:
 		return float64(v)
 	case float64:
@@ -113,14 +132,14 @@ func (a *Args) Float(field string) float64 {
 }
 
 // Str returns a text field; "" when absent or None.
-func (a *Args) Str(field string) string { s, _ := a.m[field].V.(string); return s }
+func (a *Args) Str(field string) string { s, _ := a.look(field).V.(string); return s }
 
 // Bool returns a switch; false when absent.
-func (a *Args) Bool(field string) bool { b, _ := a.m[field].V.(bool); return b }
+func (a *Args) Bool(field string) bool { b, _ := a.look(field).V.(bool); return b }
 
 // Ints returns a list of whole numbers; nil when absent.
 func (a *Args) Ints(field string) []int64 {
-	l, _ := a.m[field].V.([]any)
+	l, _ := a.look(field).V.([]any)
 	var out []int64
 	for _, x := range l {
 		if n, ok := x.(int64); ok {
@@ -131,4 +150,9 @@ func (a *Args) Ints(field string) []int64 {
 }
 
 // Fields returns the names of all fields, sorted.
-func (a *Args) Fields() []string { return slices.Sorted(maps.Keys(a.m)) }
+func (a *Args) Fields() []string {
+	all := slices.AppendSeq(make([]string, 0, len(a.shared)+len(a.m)), maps.Keys(a.shared))
+	all = slices.AppendSeq(all, maps.Keys(a.m))
+	slices.Sort(all)
+	return slices.Compact(all)
+}

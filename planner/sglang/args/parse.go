@@ -3,6 +3,7 @@ package args
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/sglplan/sglplan/planner/finding"
 	"github.com/sglplan/sglplan/planner/launch"
@@ -29,8 +30,8 @@ type ParseOptions struct {
 // origin FromUnknown, and a warning.
 func Parse(r release.Release, words []launch.Word, opt ParseOptions) (*Args, []finding.Finding) {
 	base, fs := Nearest(r)
-	p := &parser{release: base, at: indexOf(base), args: New(), findings: fs, setBy: map[string]string{}}
-	p.defaults()
+	at := indexOf(base)
+	p := &parser{release: base, at: at, args: defaults[at]().above(), findings: fs, setBy: map[string]string{}}
 	list := make([]word, len(words))
 	for i, w := range words {
 		list[i] = word{text: w.Text, pos: w.Pos, unknown: w.Unknown, from: FromFlag}
@@ -77,13 +78,22 @@ func (p *parser) say(f finding.Finding, w word) {
 	p.findings = append(p.findings, f)
 }
 
-func (p *parser) defaults() {
-	for i := range spans {
-		if s := &spans[i]; s.covers(p.at) && s.hasDefault() {
-			p.args.Set(s.field, cloneValue(s.def), Origin{Kind: FromDefault})
-		}
+// defaults are the arguments of each release when nothing is given, made when
+// first asked for: commands are often many, and of one release.
+var defaults = func() (out [len(versions)]func() *Args) {
+	for at := range out {
+		out[at] = sync.OnceValue(func() *Args {
+			a := New()
+			for i := range spans {
+				if s := &spans[i]; s.covers(at) && s.hasDefault() {
+					a.Set(s.field, s.def, Origin{Kind: FromDefault})
+				}
+			}
+			return a
+		})
 	}
-}
+	return out
+}()
 
 // hasDefault reports whether a span gives its field the default: --help and
 // --config are no server arguments, and a deprecated spelling leaves it to the
@@ -147,12 +157,8 @@ func (p *parser) set(it item, v any) {
 }
 
 func (p *parser) defaultOf(field string) any {
-	for i := range spans {
-		if s := &spans[i]; s.field == field && s.covers(p.at) && s.hasDefault() {
-			return cloneValue(s.def)
-		}
-	}
-	return nil
+	v, _ := defaults[p.at]().Get(field)
+	return v.V
 }
 
 // value reads the values of a flag; false when SGLang would refuse them.

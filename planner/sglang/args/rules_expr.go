@@ -27,17 +27,24 @@ type scope interface {
 // expr is a compiled condition.
 type expr func(scope) any
 
-// compile reads an expression.
-func compile(text string) (expr, error) {
+// derived are names that hold across releases, with the fields behind them.
+var derived = map[string][]string{
+	"dp_attention": {"enable_dp_attention", "attn_dp_size"},
+	"attn_dp":      {"enable_dp_attention", "attn_dp_size", "dp_size"},
+	"lora_on":      {"enable_lora", "lora_paths"},
+}
+
+// compile reads an expression and lists the fields it reads.
+func compile(text string) (expr, []string, error) {
 	p := &exprParser{toks: tokens(text)}
 	e, err := p.or()
 	if err == nil && p.peek() != "" {
 		err = fmt.Errorf("unexpected %q", p.peek())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("condition %q: %w", text, err)
+		return nil, nil, fmt.Errorf("condition %q: %w", text, err)
 	}
-	return e, nil
+	return e, p.reads, nil
 }
 
 // tokens splits at blanks and around operators; texts keep their quotes.
@@ -78,8 +85,17 @@ func isWord(c byte) bool {
 }
 
 type exprParser struct {
-	toks []string
-	i    int
+	toks  []string
+	i     int
+	reads []string
+}
+
+func (p *exprParser) read(name string) {
+	if fields, ok := derived[name]; ok {
+		p.reads = append(p.reads, fields...)
+		return
+	}
+	p.reads = append(p.reads, name)
 }
 
 func (p *exprParser) peek() string {
@@ -247,6 +263,7 @@ func (p *exprParser) atom() (expr, error) {
 	if !isWord(t[0]) {
 		return nil, fmt.Errorf("unexpected %q", t)
 	}
+	p.read(t)
 	return func(s scope) any { return s.field(t) }, nil
 }
 
@@ -259,6 +276,7 @@ func (p *exprParser) call(name string) (expr, error) {
 	if !p.take(")") {
 		return nil, fmt.Errorf("missing ) after %s(%s", name, arg)
 	}
+	p.read(arg)
 	switch name {
 	case "given":
 		return func(s scope) any { return s.given(arg) }, nil

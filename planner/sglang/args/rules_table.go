@@ -74,14 +74,19 @@ func Judge(r release.Release, parsed, resolved *Args, already []finding.Finding)
 			refused[f.Flag] = true
 		}
 	}
+	at, all := indexOf(base), conditions()
 	var out []finding.Finding
 	for i := range rules {
 		u := &rules[i]
 		if u.Condition == "" || !u.Holds(base) || u.says(refused) {
 			continue
 		}
-		s := &ruleScope{at: indexOf(base), parsed: parsed, resolved: resolved}
-		if truth(conditions()[i](s)) && !s.unknown {
+		c := &all[i]
+		if !c.moved(parsed) && !c.moved(resolved) {
+			continue
+		}
+		s := &ruleScope{at: at, parsed: parsed, resolved: resolved}
+		if truth(c.holds(s)) && !s.unknown {
 			f := u.finding(base, s)
 			refused[f.Flag] = true
 			out = append(out, f)

@@ -111,6 +111,19 @@ func TestJudgeKeepsQuiet(t *testing.T) {
 	require.Empty(t, Judge(release.Newest, a, a, nil))
 }
 
+// TestDefaultsBreakNoRule evaluates every condition on nothing but defaults,
+// which is why Judge may leave out rules that no word of a command touches.
+func TestDefaultsBreakNoRule(t *testing.T) {
+	for at, v := range versions {
+		for i := range rules {
+			if u := &rules[i]; u.Condition != "" && u.Holds(release.MustParse(v)) {
+				a := defaults[at]()
+				require.False(t, truth(conditions()[i].holds(&ruleScope{at: at, parsed: a, resolved: a})), "%s %s", v, u.ID)
+			}
+		}
+	}
+}
+
 // TestJudgeVectors: no condition refuses a command that SGLang accepts.
 func TestJudgeVectors(t *testing.T) {
 	type row struct {
@@ -145,12 +158,12 @@ func TestExpressions(t *testing.T) {
 		"n == 1 or n == 6 and s == 'x'": true, "not (n == 6)": false, "given(s)": true, "given(n)": false, "asked(n) == 6.0": true,
 		"n % 0 == None": true, "True == 1": true, "l": true, "s == n": false,
 	} {
-		e, err := compile(text)
+		e, _, err := compile(text)
 		require.NoError(t, err, text)
 		require.Equal(t, want, truth(e(&ruleScope{parsed: a, resolved: a})), text)
 	}
 	for _, text := range []string{"", "n ==", "(n", "n in (1", "n not 1", "'x", "n n", "len(n", "== 1", "n in (1 2)", "1.2.3"} {
-		_, err := compile(text)
+		_, _, err := compile(text)
 		require.Error(t, err, text)
 	}
 }
@@ -164,7 +177,7 @@ func FuzzExpressions(f *testing.F) {
 		if len(text) > 1<<10 {
 			return
 		}
-		if e, err := compile(text); err == nil {
+		if e, _, err := compile(text); err == nil {
 			e(&ruleScope{parsed: a, resolved: a})
 		}
 	})
