@@ -166,14 +166,17 @@ type heads struct {
 }
 
 // gqa adds the fused q, k, v projection and the output projection.
-func (b *Builder) gqa(ranks, hidden int64, h heads) {
+func (b *Builder) gqa(ranks, hidden int64, h heads) { b.gqaFrom(ranks, hidden, hidden, h) }
+
+// gqaFrom is gqa with an input of another width.
+func (b *Builder) gqaFrom(ranks, in, hidden int64, h heads) {
 	q, kv := b.split("attention heads", h.q, ranks), b.kvSplit(h.kv, ranks)
 	qw := q
 	if h.gate {
 		qw *= 2
 	}
 	b.add(Module{Name: Name{Leaf: "self_attn.qkv_proj"}, Group: Attention, Kind: Linear, Parts: 3, Split: splitText(ranks),
-		Out: qw*h.dim + kv*(h.dim+h.vdim), In: hidden, Bias: h.bias})
+		Out: qw*h.dim + kv*(h.dim+h.vdim), In: in, Bias: h.bias})
 	b.add(Module{Name: Name{Leaf: "self_attn.o_proj"}, Group: Attention, Kind: Linear, Parts: 1, Split: splitText(ranks),
 		Out: hidden, In: q * h.vdim, Bias: h.outBias, RowIn: ranks > 1})
 }

@@ -8,6 +8,7 @@ type Rules struct {
 	FuseShared         bool  // the shared expert becomes one more routed expert
 	FuseGated          bool  // Qwen3-Next's gated shared expert becomes one more routed expert
 	GemmaNorms         bool  // Gemma-style norms keep a second copy, weight + 1
+	LookupOffGPU       bool  // --ple-offload-embedding
 	RouterType         DType // of GLM-4.5's gate
 	IndexerFused       bool  // an interleaved indexer's key and weight projections are one, in bf16
 	IndexerOwners      bool  // only layers that compute a top-k build an indexer

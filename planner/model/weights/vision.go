@@ -76,16 +76,17 @@ func (b *Builder) qwenVision() {
 		return
 	}
 	t := b.tower(v)
-	hidden, heads, inter, out := t.need("hidden_size"), t.need("num_heads"), t.need("intermediate_size"), t.need("out_hidden_size")
+	// What config.json leaves out has the class's own default.
+	hidden, heads, inter, out := t.size(1152, "hidden_size"), t.size(16, "num_heads"), t.size(4304, "intermediate_size"), t.size(3584, "out_hidden_size")
 	dim := hidden / max(heads, 1)
 	patch := t.size(16, "patch_size")
 	t.param("patch_embed.proj", Vision, BF16, hidden, t.size(3, "in_channels"), t.size(2, "temporal_patch_size"), patch, patch)
 	t.param("patch_embed.proj.bias", Vision, BF16, hidden)
 	if b.Layout.First() {
-		t.table("pos_embed", Vision, t.ranks, t.need("num_position_embeddings"), hidden)
+		t.table("pos_embed", Vision, t.ranks, t.size(2304, "num_position_embeddings"), hidden)
 	}
 	b.ropeTables(8192, dim/2, "default")
-	for range t.layers("depth") {
+	for range min(t.size(27, "depth"), maxLayers) {
 		t.layerNorms(hidden, hidden)
 		t.attention(hidden, heads, dim)
 		t.pair("mlp.linear_fc1", "mlp.linear_fc2", t.ranks, hidden, inter, hidden)
@@ -94,7 +95,11 @@ func (b *Builder) qwenVision() {
 	wide := mul(mul(hidden, unit), unit)
 	t.layerNorms(hidden)
 	t.pair("merger.linear_fc1", "merger.linear_fc2", t.ranks, wide, wide, out)
-	for range v.List("deepstack_visual_indexes") {
+	deep := len(v.List("deepstack_visual_indexes"))
+	if !v.Has("deepstack_visual_indexes") {
+		deep = 3
+	}
+	for range min(deep, maxLayers) {
 		t.layerNorms(wide)
 		t.pair("deepstack.linear_fc1", "deepstack.linear_fc2", t.ranks, wide, wide, out)
 	}

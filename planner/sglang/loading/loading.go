@@ -132,17 +132,25 @@ func (l *loader) band(n int64) figure.Bytes {
 }
 
 // shared is what a draft gives up for the target's own tensors: the embedding
-// and the head.
+// and the head, unless the head covers a vocabulary of its own.
 func (l *loader) shared() int64 {
-	return l.mem.Live(weights.Embedding) + l.mem.Live(weights.LMHead)
+	n := l.mem.Live(weights.Embedding)
+	if !l.cfg.Text().Has("draft_vocab_size") {
+		n += l.mem.Live(weights.LMHead)
+	}
+	return n
 }
 
-func draftOf(_ release.Release, opt Options) *weights.Draft {
+// draftOf describes the target to the draft's builder. A draft's position
+// tables are as long as the target's context since 0.5.10.
+func draftOf(r release.Release, opt Options) *weights.Draft {
 	if !opt.Draft || opt.Target == nil {
 		return nil
 	}
 	d := &weights.Draft{Target: opt.Target}
-	d.Context, _ = opt.Target.Text().Int("max_position_embeddings")
+	if r.AtLeast("0.5.10") {
+		d.Context, _ = opt.Target.Text().Int("max_position_embeddings")
+	}
 	return d
 }
 

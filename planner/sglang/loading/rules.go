@@ -15,6 +15,7 @@ func (l *loader) buildRules() weights.Rules {
 		FuseShared:         l.fusesShared(),
 		FuseGated:          l.fusesGated(),
 		GemmaNorms:         l.rel.AtLeast("0.5.10"),
+		LookupOffGPU:       l.args.Bool("ple_offload_embedding"),
 		RouterType:         l.since("0.5.18", weights.FP32),
 		IndexerFused:       l.rel.AtLeast("0.5.10"),
 		IndexerOwners:      l.rel.AtLeast("0.5.18"),
@@ -75,10 +76,10 @@ func (l *loader) fusesShared() bool {
 	}
 	n, _ := t.Int("n_routed_experts")
 	s, _ := t.Int("n_shared_experts")
-	switch l.cfg.Arch() {
-	case "DeepseekV3ForCausalLM", "GlmMoeDsaForCausalLM":
+	switch l.arch {
+	case "DeepseekV3ForCausalLM", "GlmMoeDsaForCausalLM", "DeepseekV3ForCausalLMNextN", "GlmMoeDsaForCausalLMNextN":
 		return n == 256 && s == 1
-	case "Glm4MoeForCausalLM":
+	case "Glm4MoeForCausalLM", "Glm4MoeForCausalLMNextN":
 		return s == 1
 	case "MiniMaxM3ForCausalLM", "MiniMaxM3SparseForCausalLM", "MiniMaxM3SparseForConditionalGeneration":
 		return s > 0 && l.method() != "modelopt_mixed"
