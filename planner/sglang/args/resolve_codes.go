@@ -65,6 +65,10 @@ var (
 		"HiSparse does not run here",
 		"HiSparse keeps part of a sparse attention cache in host memory; it takes sparse models, no radix cache and few dtypes.",
 		"Leave --enable-hisparse out.")
+	CodeSparseName = finding.Define("sparse-model-name-unknown",
+		"the release's rules do not list this model's name",
+		"From 0.5.6 to 0.5.11 the rules for DeepSeek sparse attention hang on the name DeepseekV3ForCausalLM, which DeepSeek-V3.2 has only where transformers does not know the model.",
+		"Name the backend, page size and KV dtype, or run a newer release.")
 	CodePrefillOnly = finding.Define("prefill-only-unsupported",
 		"serving without a KV cache is not possible here",
 		"--prefill-only-disable-kv-cache serves embeddings in one pass: no chunks, no radix cache, fa3 or fa4.",

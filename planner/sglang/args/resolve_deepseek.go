@@ -3,6 +3,8 @@ package args
 import (
 	"fmt"
 	"slices"
+
+	"github.com/sglplan/sglplan/planner/finding"
 )
 
 // deepseek is the branch of DeepSeek-V3 and the families built like it.
@@ -17,7 +19,19 @@ func (x *resolver) deepseek() {
 			x.latentContextParallel()
 		}
 	}
-	x.deepseekExperts()
+	if !x.m.IsDSA || x.r.AtLeast("0.5.6") {
+		x.deepseekExperts()
+	}
+}
+
+// sparseByOtherName: the rules of 0.5.6 to 0.5.11 know DeepSeek-V3.2 as
+// DeepseekV3ForCausalLM, the name that SGLang's loader gives it where
+// transformers (4.57, their pin) has no class of its own for it. With a newer
+// transformers the name of config.json stays and no rule applies.
+func (x *resolver) sparseByOtherName() {
+	x.findings = append(x.findings, finding.New(CodeSparseName, finding.Warning, "--model-path",
+		"The rules of SGLang "+x.r.String()+" do not list DeepseekV32ForCausalLM, so none applies here. With the transformers that it pins the model is renamed DeepseekV3ForCausalLM and runs on nsa with pages of 64 tokens and, from compute capability 10 on, an fp8 KV cache.").
+		With("say what the renamed model uses", setFlag("--attention-backend", "nsa"), setFlag("--page-size", "64")))
 }
 
 // sparse is the branch of DeepSeek sparse attention (V3.2, GLM-5): its own

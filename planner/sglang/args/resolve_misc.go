@@ -6,17 +6,38 @@ import "slices"
 // concerned.
 func (x *resolver) missingDefaults() {
 	x.fill("device", "cuda", "device")
-	for _, f := range []string{"attention_backend", "decode_attention_backend", "prefill_attention_backend", "speculative_draft_attention_backend"} {
-		if x.r.AtLeast("0.5.12") && x.Str(f) == "compressed" {
-			x.rule(f, "dsv4", "backend-renamed")
-		}
-	}
+	x.renamedBackends()
 	if x.Str("mamba_scheduler_strategy") == "auto" && x.r.Before("0.5.14") {
 		x.rule("mamba_scheduler_strategy", "no_buffer", "hybrid-strategy")
 	}
 	if x.Str("quantization") == "unquant" {
 		x.unquantised = true
 		x.rule("quantization", nil, "unquantised")
+	}
+}
+
+// renamedBackends replaces the former names of attention backends.
+func (x *resolver) renamedBackends() {
+	fixed := x.r.AtLeast("0.5.23") && x.usesBackend("tokenspeed_mla", "attention_backend", "decode_attention_backend")
+	for _, f := range []string{"attention_backend", "decode_attention_backend", "prefill_attention_backend", "speculative_draft_attention_backend"} {
+		switch b := x.Str(f); {
+		case b == "compressed" && x.r.AtLeast("0.5.12"):
+			x.rule(f, "dsv4", "backend-renamed")
+		case b == "tokenspeed_mla" && x.r.AtLeast("0.5.23"):
+			now := "cutedsl_mla"
+			if f == "prefill_attention_backend" {
+				now = "trtllm_mla" // cutedsl_mla only decodes
+			}
+			x.rule(f, now, "backend-renamed")
+		}
+	}
+	if !fixed {
+		return
+	}
+	// What the old name implied stays.
+	x.rule("kv_cache_dtype", "fp8_e4m3", "backend-renamed")
+	if x.Has("speculative_algorithm") && x.Str("speculative_attention_mode") == "prefill" {
+		x.rule("speculative_attention_mode", "decode", "backend-renamed")
 	}
 }
 

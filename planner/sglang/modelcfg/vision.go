@@ -4,7 +4,7 @@ package modelcfg
 // model_type. -1: the class has no such attribute and the memory factor falls
 // back to its own (24 layers, 1024 wide); keys of the file still count.
 var visionDefaults = map[string]Vision{
-	"kimi_k25": {27, 1152}, "kimi_vl": {27, 1152}, "kimi_k3": {27, 1152},
+	"kimi_k25": {27, 1152}, "kimi_vl": {27, 1152}, "kimi_k3": {27, 1024},
 	"qwen2_vl": {0, 3584}, "qwen2_5_vl": {0, 3584}, "qwen3_vl": {0, 1152}, "qwen3_vl_moe": {0, 1152},
 	"qwen3_5": {0, 1152}, "qwen3_5_moe": {0, 1152}, "qwen4_exp": {0, 1152},
 	"gemma3": {12, 768}, "gemma4": {16, 768}, "llama4": {34, 768}, "mllama": {32, 1280},
@@ -40,6 +40,12 @@ func (d *deriver) vision() *Vision {
 		}
 	}
 	out := def
+	if t == "kimi_k3" {
+		// Its class knows only the names of the tower (vt_...) and answers the
+		// common ones with them.
+		out.Layers, out.Hidden = clampInt(sec.IntOr("vt_num_hidden_layers", int64(def.Layers))), clampInt(sec.IntOr("vt_hidden_size", int64(def.Hidden)))
+		return &out
+	}
 	if n, ok := sec.Int("num_hidden_layers"); ok {
 		out.Layers = clampInt(n)
 	}
