@@ -1,0 +1,172 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sglplan/sglplan/planner/finding"
+	"github.com/sglplan/sglplan/planner/launch"
+	"github.com/sglplan/sglplan/planner/machine"
+	"github.com/sglplan/sglplan/planner/units"
+	"github.com/sglplan/sglplan/preflight"
+)
+
+// sizeFlag is an option that takes a size with its unit.
+type sizeFlag struct{ p **units.Bytes }
+
+func (f sizeFlag) String() string {
+	if f.p == nil || *f.p == nil {
+		return ""
+	}
+	return (*f.p).String()
+}
+
+func (f sizeFlag) Set(s string) error {
+	b, err := units.Parse(s)
+	if err != nil {
+		return err
+	}
+	*f.p = &b
+	return nil
+}
+
+func (sizeFlag) Type() string { return "SIZE" }
+
+// planOptions are the options that the planning verbs share.
+type planOptions struct {
+	preflight.Options
+	machineFiles []string
+	calibrate    string
+	ignore       []string
+	output       string
+	script       string
+	files        []string
+	fleet        string
+	formats      []string
+}
+
+// bind adds the shared options to a verb that can print the formats given.
+func (o *planOptions) bind(cmd *cobra.Command, formats ...string) {
+	o.formats = formats
+	f := cmd.Flags()
+	f.SortFlags = false
+	o.bindMachine(cmd)
+	f.Var(sizeFlag{&o.GPUFree}, "gpu-free", "free on each GPU when loading begins, e.g. 94.04GiB")
+	f.Var(sizeFlag{&o.GPUWeights}, "gpu-weights", "what loading takes on each GPU, e.g. 72.33GiB")
+	f.Var(sizeFlag{&o.HostRAM}, "host-ram", "total host memory, e.g. 449GB")
+	f.Var(sizeFlag{&o.HostAvailable}, "host-available", "available host memory before the launch, e.g. 445GB")
+	f.StringVar(&o.Model, "model", "", "folder of the model's files, or a public id of the built-in catalogue")
+	f.StringVar(&o.SGLang, "sglang", "", "SGLang release that will run, e.g. 0.5.9 (default: the installed one, the image's, else the newest known)")
+	f.StringVar(&o.calibrate, "calibrate", "", "startup log of an earlier launch, or what verify --write wrote")
+	f.Int64Var(&o.TokensPerRequest, "tokens-per-request", 0, "say how many requests of this many tokens fit at once")
+	f.StringArrayVar(&o.ignore, "ignore", nil, "print this finding as a warning instead of rejecting (repeatable)")
+	f.StringVar(&o.script, "script", "", "read the launch from a shell script")
+	f.StringArrayVarP(&o.files, "file", "f", nil, "read launches from Compose, Kubernetes, systemd or Slurm files, - for stdin (repeatable)")
+	f.StringVarP(&o.output, "output", "o", formats[0], "output format: "+strings.Join(formats, ", "))
+}
+
+// bindMachine adds the options that say which machine is meant.
+func (o *planOptions) bindMachine(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringArrayVar(&o.machineFiles, "machine", nil, "JSON of sglplan machine, - for stdin; once per node in node-rank order")
+	f.StringVar(&o.GPUs, "gpus", "", "cards instead of a machine's, e.g. 8xRTX-PRO-6000-Blackwell or 8x97887MiB")
+}
+
+// complete checks the options and reads the files they name.
+func (o *planOptions) complete(cmd *cobra.Command) error {
+	if !slices.Contains(o.formats, o.output) {
+		return fmt.Errorf("--output %q: this verb prints %s", o.output, strings.Join(o.formats, ", "))
+	}
+	if o.TokensPerRequest < 0 {
+		return errors.New("--tokens-per-request must not be negative")
+	}
+	for _, code := range o.ignore {
+		if _, ok := finding.Explain(finding.Code(code)); !ok {
+			return fmt.Errorf("--ignore %s: no finding has that code%s", code, resembling(code))
+		}
+		o.Ignore = append(o.Ignore, finding.Code(code))
+	}
+	if err := o.readMachines(cmd); err != nil {
+		return err
+	}
+	if o.calibrate != "" {
+		c, err := readCalibration(o.calibrate)
+		if err != nil {
+			return err
+		}
+		o.Calibration = c
+	}
+	return nil
+}
+
+func (o *planOptions) readMachines(cmd *cobra.Command) error {
+	for _, name := range o.machineFiles {
+		in, err := openInput(cmd, name)
+		if err != nil {
+			return err
+		}
+		m, notes, err := machine.Read(in)
+		in.Close()
+		if err != nil {
+			return &preflight.InputError{What: "machine file", Name: name, Err: err}
+		}
+		for _, n := range notes {
+			fmt.Fprintf(cmd.ErrOrStderr(), "sglplan: %s: %s\n", name, n.Detail)
+		}
+		o.Machines = append(o.Machines, m)
+	}
+	return nil
+}
+
+// launches reads the launches of the command line, of --script and of every
+// --file.
+func (o *planOptions) launches(cmd *cobra.Command, args []string) ([]*launch.Command, error) {
+	var all []*launch.Command
+	if o.script == "" && len(o.files) == 0 {
+		c, err := launch.FromArgv(args)
+		if err != nil {
+			return nil, err
+		}
+		return []*launch.Command{c}, nil
+	}
+	if len(args) > 0 {
+		return nil, fmt.Errorf("a launch command and --script or --file exclude each other (got %q)", args[0])
+	}
+	for _, name := range append(slices.Clip(nonEmpty(o.script)), o.files...) {
+		in, err := openInput(cmd, name)
+		if err != nil {
+			return nil, err
+		}
+		cs, err := launch.Read(name, in)
+		in.Close()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, cs...)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("no SGLang launch found in %s", strings.Join(append(nonEmpty(o.script), o.files...), ", "))
+	}
+	return all, nil
+}
+
+func nonEmpty(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return []string{s}
+}
+
+// openInput opens a file, or standard input for "-".
+func openInput(cmd *cobra.Command, name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(cmd.InOrStdin()), nil
+	}
+	return os.Open(name)
+}

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain lets the scripts run the command itself as `sglplan`.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"sglplan": main})
+}
+
+// TestScripts runs every testdata/script/*.txtar with the built command.
+// Update golden output with UPDATE_SCRIPTS=1 in the environment
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("LANG", "C.UTF-8")
+			return nil
+		},
+	})
+}

@@ -1,0 +1,242 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sglplan/sglplan/planner/figure"
+	"github.com/sglplan/sglplan/planner/finding"
+	"github.com/sglplan/sglplan/planner/sglang/args"
+	"github.com/sglplan/sglplan/planner/sglang/ranks"
+	"github.com/sglplan/sglplan/planner/units"
+)
+
+// Check judges a launch as it stands: its tokens, what every byte is used for,
+// where it would fail, and what to type instead. It never fails: what cannot be
+// known is nil in the plan and named by a finding.
+func Check(req Request) *Plan { return prepare(req).check() }
+
+func (j *job) check() *Plan {
+	p := &Plan{Schema: Schema, Launch: j.launchInfo(), Source: sourceOf(j.req)}
+	if j.layout.Total > 0 {
+		p.Ranks = &Ranks{Total: j.layout.Total, OnThisHost: j.layout.OnThisHost, AttentionTP: j.layout.AttentionTP}
+		if len(j.machine.GPUs) > 0 {
+			j.add(ranks.CheckGPUs(j.layout, len(j.machine.GPUs))...)
+		}
+	}
+	p.GPU = j.gpuPart()
+	p.Host = j.hostPart(p.GPU)
+	p.Recommend = j.recommendation(p)
+	p.Findings = ignore(order(j.findings), j.req.Ignore)
+	p.Verdict = verdict(p.Findings, j.undecided(p))
+	return p
+}
+
+// undecided reports that a part that decides could not be known.
+func (j *job) undecided(p *Plan) bool {
+	if p.GPU == nil || p.GPU.MaxTotalNumTokens == nil {
+		return true
+	}
+	return p.Host == nil && j.wantsHostPools()
+}
+
+// wantsHostPools reports a launch that asks for host memory.
+func (j *job) wantsHostPools() bool {
+	return j.args.Bool("enable_hierarchical_cache") || j.args.Bool("disaggregation_decode_enable_offload_kvcache")
+}
+
+func sourceOf(r Request) *Source {
+	s := r.Launch.Source
+	if s.File == "" {
+		return nil
+	}
+	return &Source{File: s.File, Line: s.Line, Container: s.Container}
+}
+
+func (j *job) launchInfo() LaunchInfo {
+	l := LaunchInfo{
+		SGLangVersion: j.rel.String(), ModelPath: j.args.Str("model_path"), Argv: j.req.Launch.Argv(),
+		Resolved: make(map[string]any), Origins: make(map[string]args.Origin),
+	}
+	for _, f := range j.args.Fields() {
+		v, _ := j.args.Get(f)
+		l.Resolved[f] = v.V
+		if v.Origin.Kind != args.FromDefault && v.Origin.Kind != "" {
+			l.Origins[f] = v.Origin
+		}
+	}
+	return l
+}
+
+// order puts the worst findings first and keeps the order of discovery within
+// a severity; the same finding said twice is said once.
+func order(fs []finding.Finding) []finding.Finding {
+	out := make([]finding.Finding, 0, len(fs))
+	for _, f := range fs {
+		twice := slices.ContainsFunc(out, func(g finding.Finding) bool {
+			return g.Code == f.Code && g.Detail == f.Detail && g.Flag == f.Flag
+		})
+		if !twice {
+			out = append(out, f)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b finding.Finding) int { return int(b.Severity) - int(a.Severity) })
+	return out
+}
+
+// gpuPart is the GPU ledger and its findings, nil when not even the cards are
+// known.
+func (j *job) gpuPart() *GPU {
+	m := j.gpu
+	if m.pre == nil && m.weights == nil && m.sizer == nil {
+		return nil
+	}
+	f := j.args.Float("mem_fraction_static")
+	g := &GPU{Name: m.name, Count: len(j.layout.GPUs()), TotalBytes: m.total, MemFraction: f, Ledger: []Entry{}}
+	if m.pre != nil {
+		g.PreLoad, g.PreLoadFreeBytes = *m.pre, m.pre.Value
+	}
+	if m.weights != nil {
+		g.WeightsBytes = *m.weights
+	}
+	if m.sizer != nil {
+		g.KVBytesPerToken = m.sizer.KVBytesPerToken()
+	}
+	if !m.canPlan() || !j.args.Has("mem_fraction_static") {
+		return g
+	}
+	pt := m.at(f)
+	j.fillGPU(g, pt)
+	j.gpuFindings(g, pt)
+	return g
+}
+
+func (j *job) fillGPU(g *GPU, pt point) {
+	m := j.gpu
+	g.MaxTotalNumTokens, g.PoolEndFreeBytes = &pt.tokens, &pt.poolEnd
+	g.MaxRunningRequests = pt.result.MaxRunningRequests
+	g.MinimumMemFraction = m.minimum()
+	g.Phase = pt.phase
+	if pt.tokens.Value > 0 {
+		rest := m.pre.Value - m.weights.Value - units.Bytes(float64(m.pre.Value)*(1-g.MemFraction))
+		if rest > 0 {
+			g.TokensPerWeightsPct = float64(m.weights.Value) / float64(rest)
+		}
+	}
+	g.Pools = devicePools(m.sizer, pt.result)
+	if m.needs != nil {
+		g.NeedStartBytes, g.NeedServingBytes = &pt.start, &pt.serving
+		g.Unmeasured = m.needs.Unmeasured
+	}
+	if n := j.req.TokensPerRequest; n > 0 {
+		c := m.sizer.Concurrent(&pt.result, n)
+		g.Concurrency = &Concurrency{TokensPerRequest: n, Requests: c.Requests, Bound: c.Bound, TooLong: c.TooLong}
+	}
+	g.Ledger = j.ledger(pt)
+}
+
+// ledger says what every byte of the tightest GPU is used for. The lines add
+// up to what is free before the load.
+func (j *job) ledger(pt point) []Entry {
+	m := j.gpu
+	out := []Entry{entry("weights", *m.weights, "")}
+	if m.afterPool.Value > 0 {
+		out = append(out, entry("draft", m.afterPool, "loaded after the pools in this release"))
+	}
+	b := pt.result.Bytes
+	kv := b.KV + b.States + b.Draft
+	out = append(out, entry("kv_pool", figure.New(kv, figure.Worse(figure.Exact, m.weights.Basis)), ""))
+	if rest := b.Total() - kv - m.late; rest != 0 {
+		out = append(out, entry("buffers", figure.New(rest, figure.Estimated), "request table, free lists and what the budget does not count"))
+	}
+	left := pt.poolEnd
+	if m.needs != nil {
+		// What stays of the graphs, and the rest of the worst moment.
+		need := pt.serving
+		if pt.start.Value > need.Value {
+			need = pt.start
+		}
+		graphs := groupOf(m.needs, "graphs")
+		graphs.Value = min(graphs.Value, need.Value)
+		act := need.Minus(graphs)
+		out = append(out, entry("cuda_graphs", graphs, ""), entry("activations", act, "the rest of the worst moment of start and serving"))
+		left = left.Minus(need)
+	}
+	return append(out, entry("headroom", left, ""))
+}
+
+func (j *job) gpuFindings(g *GPU, pt point) {
+	if j.refused {
+		return // the launch does not come that far
+	}
+	switch pt.phase {
+	case phaseWeights, phasePool:
+		j.noRoom(g, pt)
+	case "graph capture":
+		j.afterPools(CodeDiesInCapture, "graph capture", pt, pt.start)
+	case "serving":
+		j.afterPools(CodeDiesServing, "serving", pt, pt.serving)
+	}
+	if c := int64(j.info.ContextLen); c > 0 && pt.tokens.Value > 0 && pt.tokens.High < c {
+		j.add(finding.New(CodeSmallContext, finding.Info, "--context-length", fmt.Sprintf(
+			"The pool holds %d tokens, the context length is %d: a longer request is refused, and one long request can fill the pool.", pt.tokens.Value, c)))
+	}
+}
+
+// fractionFlag is the flag that most findings about the GPU are about.
+const fractionFlag = "--mem-fraction-static"
+
+// setFraction is the edit that most fixes make.
+func setFraction(f float64) finding.Edit {
+	return finding.Edit{Flag: fractionFlag, Value: fmt.Sprintf("%.3g", f)}
+}
+
+func (j *job) noRoom(g *GPU, pt point) {
+	m := j.gpu
+	code, what := CodeNoRoom, "nothing"
+	if pt.severity == finding.Warning {
+		code, what = CodeMayHaveNoRoom, "nothing at the high end of the weights' band"
+	}
+	f := finding.New(code, pt.severity, fractionFlag, fmt.Sprintf(
+		"%.2f GiB are free before the load and %s GiB are taken by it; at %.4g the pool gets what is free after it less %.2f GiB, which leaves %s. The smallest fraction with a pool is %.3f.",
+		m.pre.Value.GiB(), gibBand(*m.weights), g.MemFraction, m.pre.Value.GiB()*(1-g.MemFraction), what, m.minimum()))
+	f.Position = j.positionOf("mem_fraction_static")
+	if best, ok := m.best(); ok {
+		f = f.With(fmt.Sprintf("set %s %.3g", fractionFlag, best), setFraction(best))
+	} else if m.minimum() >= 1 {
+		f = f.With("use more GPUs for a replica (--tp-size), or a smaller or quantised model")
+	}
+	j.add(f)
+}
+
+// gibBand prints a figure in GiB with its band.
+func gibBand(f figure.Bytes) string {
+	if f.Low == f.High {
+		return fmt.Sprintf("%.2f", f.Value.GiB())
+	}
+	return fmt.Sprintf("%.2f (%.2f to %.2f)", f.Value.GiB(), f.Low.GiB(), f.High.GiB())
+}
+
+func (j *job) afterPools(code finding.Code, what string, pt point, need figure.Bytes) {
+	if pt.severity == finding.Warning {
+		code = CodeTight
+	}
+	f := finding.New(code, pt.severity, fractionFlag, fmt.Sprintf(
+		"%s GiB are left after the pools at %.4g; %s takes %s GiB.", gibBand(pt.poolEnd), j.args.Float("mem_fraction_static"), what, gibBand(need)))
+	f.Position = j.positionOf("mem_fraction_static")
+	if best, ok := j.gpu.best(); ok {
+		f = f.With(fmt.Sprintf("set %s %.3g", fractionFlag, best), setFraction(best))
+	}
+	f.Fixes = append(f.Fixes, j.alternatives()...)
+	j.add(f)
+}
+
+// positionOf is where the command gives a field, nil where it does not.
+func (j *job) positionOf(field string) *finding.Position {
+	if !j.given.Given(field) {
+		return nil
+	}
+	v, _ := j.given.Get(field)
+	pos := v.Origin.Pos
+	return &pos
+}

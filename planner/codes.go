@@ -1,0 +1,80 @@
+package planner
+
+import (
+	"fmt"
+
+	"github.com/sglplan/sglplan/planner/finding"
+)
+
+// Findings of the planner itself; those about arguments, pools, the host and
+// graphs are defined beside their rules.
+var (
+	CodeReleaseAssumed = finding.Define("release-assumed",
+		"the SGLang release is assumed",
+		"Defaults, flags and memory rules differ between SGLang releases. The release is taken from --sglang, else from the sglang-*.dist-info of the Python environment that the command would use, else from the tag of its container image, else the newest known one is assumed.",
+		"Name the release that will run with --sglang.")
+	CodeModelNotFound = finding.Define("model-not-found",
+		"the model's files were not found",
+		"What a token costs and what the weights take follow from the model's config.json. It is looked for in the folder that the command names, in the Hugging Face cache, and in the built-in catalogue of public models.",
+		"Run the check where the files are, or name them with --model DIR, or a public model of the same shape with --model ID.")
+	CodeGPUsUnknown = finding.Define("gpus-unknown",
+		"no GPU could be read or was named",
+		"The GPUs are read through NVML on this machine, taken from the JSON of `sglplan machine`, or from the catalogue of cards.",
+		"Run the check on the GPU machine, or pass --machine FILE or --gpus, for example --gpus 8xH200.")
+	CodeHostUnknown = finding.Define("host-unknown",
+		"the host memory is not known",
+		"Cards that are named with --gpus belong to another machine, so the memory of this host says nothing about it.",
+		"Give --host-ram (and --host-available), or --machine with the JSON of `sglplan machine`.")
+	CodeNoRoom = finding.Define("no-room-for-kv-pool",
+		"the weights leave no room for the KV pool",
+		"SGLang gives the KV cache what is free after loading, less (1 - mem_fraction_static) of what was free before it. When nothing remains the start ends with `Not enough memory. Please try to increase --mem-fraction-static`, from 0.5.14 on with `Loaded weights leave no GPU memory for the KV cache`.",
+		"Raise --mem-fraction-static above the smallest usable one, use more GPUs for a replica (--tp), or quantised weights.")
+	CodeMayHaveNoRoom = finding.Define("kv-pool-may-not-fit",
+		"the KV pool may have no room",
+		"The estimate of the weights has a band, and at its high end nothing remains for the KV cache at this fraction.",
+		"Raise --mem-fraction-static a little, or give the weights as measured with --gpu-weights or --calibrate.")
+	CodeDiesInCapture = finding.Define("gpu-oom-graph-capture",
+		"graph capture will run out of GPU memory",
+		"After the pools, SGLang captures CUDA graphs into memory that the fraction left over. What that takes does not depend on the fraction; here it is more than what is left.",
+		"Lower --mem-fraction-static, or capture less: fewer decode sizes, a smaller chunk.")
+	CodeDiesServing = finding.Define("gpu-oom-serving",
+		"serving will run out of GPU memory",
+		"The first long prompts need activations, logits and workspaces on top of the captured graphs, and the memory left over by the fraction is less than that. Such a server becomes ready and dies under load.",
+		"Lower --mem-fraction-static or --chunked-prefill-size.")
+	CodeTight = finding.Define("gpu-headroom-tight",
+		"the memory left after the pools is inside the band of the need",
+		"What graph capture and serving take is known within a band. The memory that this fraction leaves over lies inside it: the launch may live or die.",
+		"Take the recommended fraction, or narrow the band with --calibrate and the log of an earlier start.")
+	CodeMultipleNodesOneMachine = finding.Define("nodes-assumed-alike",
+		"one machine stands for several nodes",
+		"The launch spans several nodes and fewer machines were given; the last one was taken for the rest.",
+		"Give --machine once per node, in node-rank order.")
+	CodeNodesDiffer = finding.Define("nodes-differ",
+		"the nodes of this launch differ",
+		"All ranks get the same number of tokens, the smallest that any rank can hold, so the tightest node decides for all.",
+		"Free what others hold on the node that is named, or leave it out.")
+	CodeUnevenGPUs = finding.Define("gpus-uneven",
+		"the GPUs of this launch are not equally free",
+		"SGLang takes the minimum of free memory over all ranks, so the fullest GPU decides for all; to 0.5.6 a difference above 10 % ends the start.",
+		"Stop what holds the memory, or choose other GPUs with CUDA_VISIBLE_DEVICES or --base-gpu-id.")
+	CodeSmallContext = finding.Define("pool-below-context",
+		"the pool holds fewer tokens than the context length",
+		"SGLang starts all the same and then refuses requests that are longer than the pool.",
+		"Set --context-length to what is needed, raise the fraction, or use more GPUs.")
+	CodeConflictingGPUs = finding.Define("gpus-taken-twice",
+		"two launches of this file take the same GPU",
+		"Launches on one host that name the same GPU share its memory; each sizes its pool by what is free when it starts.",
+		"Give each its own GPUs with --base-gpu-id or CUDA_VISIBLE_DEVICES.")
+)
+
+// modelMissing says that the model's files are not here.
+func modelMissing(path string, cause error) finding.Finding {
+	detail := fmt.Sprintf("%q is no folder here, is not in the model cache and is not in the built-in catalogue, so tokens, weights and pools cannot be computed.", path)
+	if path == "" {
+		detail = "The command names no model."
+	} else if cause != nil {
+		detail = cause.Error() + "."
+	}
+	return finding.New(CodeModelNotFound, finding.Warning, "--model-path", detail).
+		With("name the folder of the model's files with --model DIR, or a public model with --model ID")
+}

@@ -1,0 +1,261 @@
+package planner
+
+import (
+	"github.com/sglplan/sglplan/planner/activation"
+	"github.com/sglplan/sglplan/planner/figure"
+	"github.com/sglplan/sglplan/planner/finding"
+	"github.com/sglplan/sglplan/planner/machine"
+	"github.com/sglplan/sglplan/planner/model/weights"
+	"github.com/sglplan/sglplan/planner/sglang/capture"
+	"github.com/sglplan/sglplan/planner/sglang/loading"
+	"github.com/sglplan/sglplan/planner/sglang/pool"
+	"github.com/sglplan/sglplan/planner/units"
+)
+
+// gpuModel is what a rank's GPU memory depends on, all but the fraction. Each
+// part is nil when it could not be known.
+type gpuModel struct {
+	name    string
+	total   units.Bytes
+	pre     *figure.Bytes // free when loading begins, on the tightest rank
+	weights *figure.Bytes // what loading takes until the pools are sized
+	late    units.Bytes   // given back after the pools: the draft's own embedding and head
+	sizer   *pool.Sizer
+	needs   *activation.Result
+	target  *weights.Result
+	draft   *weights.Result
+	// afterPool is what a draft takes after the target's pool, in releases
+	// that load it then.
+	afterPool figure.Bytes
+}
+
+// canPlan reports whether everything that decides the pool is known.
+func (g *gpuModel) canPlan() bool { return g.sizer != nil && g.pre != nil && g.weights != nil }
+
+// newGPUModel gathers what the pools depend on.
+func (j *job) newGPUModel() *gpuModel {
+	g := &gpuModel{}
+	j.preLoad(g)
+	if j.info == nil || !j.info.Supported {
+		j.loads(g)
+		return g
+	}
+	sizer, fs := pool.New(j.rel, j.args, j.info, j.draft, j.card, j.env)
+	j.add(fs...)
+	g.sizer = sizer
+	j.loads(g)
+	if sizer != nil {
+		j.need(g)
+	}
+	return g
+}
+
+// preLoad decides what is free when loading begins: given, measured earlier,
+// or what is free now less what context and process groups take.
+func (j *job) preLoad(g *gpuModel) {
+	tight, fs := j.tightest()
+	j.add(fs...)
+	if tight != nil {
+		g.name = tight.Name
+		if tight.TotalBytes != nil {
+			g.total = *tight.TotalBytes
+		}
+	}
+	switch c := j.req.Calibration; {
+	case j.req.GPUFree != nil:
+		f := measured(*j.req.GPUFree)
+		g.pre = &f
+	case c != nil && c.PreLoadFree != nil:
+		f := measured(*c.PreLoadFree)
+		g.pre = &f
+	case tight != nil:
+		if free := unheld(tight); free > 0 {
+			f := figure.New(free, figure.Measured).Minus(capture.PreLoad(j.rel, j.args, j.card))
+			g.pre = &f
+		}
+	}
+}
+
+// unheld is what nobody holds of a card: what NVML says is free, and the
+// driver's own reserve, which the cost of a context counts again. Without a
+// reading the whole card is free.
+func unheld(g *machine.GPU) units.Bytes {
+	switch {
+	case g.FreeBytes != nil && g.ReservedBytes != nil:
+		return *g.FreeBytes + *g.ReservedBytes
+	case g.FreeBytes != nil:
+		return *g.FreeBytes
+	case g.TotalBytes != nil && g.UsedBytes != nil:
+		return *g.TotalBytes - *g.UsedBytes
+	case g.TotalBytes != nil:
+		return *g.TotalBytes
+	}
+	return 0
+}
+
+// loads decides what loading takes: given, measured earlier, or counted from
+// the model's files; the draft's share included where the release has loaded
+// it before it sizes the pools.
+func (j *job) loads(g *gpuModel) {
+	if j.req.Model != nil && j.info != nil {
+		res, fs := loading.Estimate(j.rel, j.args, j.req.Model, j.card, loading.Options{Env: j.env})
+		g.target = res
+		if j.req.GPUWeights == nil {
+			j.add(fs...)
+		} else {
+			j.add(errorsOf(fs)...)
+		}
+		j.draftLoads(g)
+	}
+	switch c := j.req.Calibration; {
+	case j.req.GPUWeights != nil:
+		f := measured(*j.req.GPUWeights)
+		g.weights = &f
+	case c != nil && c.Weights != nil:
+		f := measured(*c.Weights)
+		g.weights = &f
+	case g.target != nil:
+		f := g.target.Load
+		if g.draft != nil && j.draftChargedToPool() {
+			f = f.Plus(g.draft.Load)
+		}
+		g.weights = &f
+	}
+}
+
+func errorsOf(fs []finding.Finding) []finding.Finding {
+	var out []finding.Finding
+	for _, f := range fs {
+		if f.Severity == finding.Error {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// draftLoads counts the draft's weights and where they are charged.
+func (j *job) draftLoads(g *gpuModel) {
+	cfg := j.draftConfig()
+	if cfg == nil || j.draft == nil {
+		return
+	}
+	res, fs := loading.Estimate(j.rel, j.args, cfg, j.card, loading.Options{Draft: true, Target: j.req.Model, Env: j.env})
+	if res == nil {
+		j.add(fs...)
+		return
+	}
+	g.draft = res
+	shared := max(0, res.Resident.Value-res.AfterSharing.Value)
+	if j.draftChargedToPool() {
+		g.late = shared
+		return
+	}
+	g.afterPool = res.Load.Minus(figure.New(shared, figure.Estimated))
+}
+
+// draftChargedToPool reports a release that loads the draft before it sizes the
+// pools.
+func (j *job) draftChargedToPool() bool { return loading.DraftBeforePools(j.rel) }
+
+// need computes what start and serving take after the pools.
+func (j *job) need(g *gpuModel) {
+	tokens := int64(0)
+	if g.canPlan() {
+		tokens = g.sizer.At(j.args.Float("mem_fraction_static"), g.pre.Value.GiB(), (g.pre.Value - g.weights.Value).GiB()).MaxTotalTokens
+	}
+	l, fs := capture.Plan(j.rel, j.args, j.info, j.req.Model, j.draft, j.card, max(tokens, 0))
+	j.add(fs...)
+	res := activation.Needs(l)
+	g.needs = &res
+}
+
+// point is everything that the fraction decides.
+type point struct {
+	tokens   figure.Tokens
+	poolEnd  figure.Bytes
+	start    figure.Bytes
+	serving  figure.Bytes
+	result   pool.Result
+	phase    string
+	severity finding.Severity
+}
+
+// headroom is what is left above the high end of both needs.
+func (p point) headroom() units.Bytes {
+	return p.poolEnd.Value - max(p.start.High, p.serving.High)
+}
+
+// Phases in which a launch runs out of GPU memory.
+const (
+	phaseWeights = "weights"
+	phasePool    = "pool"
+)
+
+// at evaluates a fraction. It allocates nothing.
+func (g *gpuModel) at(f float64) point {
+	var p point
+	mid := g.sizer.At(f, g.pre.Value.GiB(), (g.pre.Value - g.weights.Value).GiB())
+	low := g.sizer.At(f, g.pre.Low.GiB(), (g.pre.Low - g.weights.High).GiB())
+	high := g.sizer.At(f, g.pre.High.GiB(), (g.pre.High - g.weights.Low).GiB())
+	basis := figure.Worse(g.pre.Basis, g.weights.Basis)
+	p.result = mid
+	p.tokens = figure.Band(max(mid.MaxTotalTokens, 0), max(low.MaxTotalTokens, 0), max(high.MaxTotalTokens, 0), basis)
+	p.poolEnd = g.poolEnd(mid, low, high, basis)
+	switch {
+	case g.weights.Low > g.pre.High:
+		p.phase, p.severity = phaseWeights, finding.Error
+	case high.MaxTotalTokens <= 0:
+		p.phase, p.severity = phasePool, finding.Error
+	case low.MaxTotalTokens <= 0:
+		p.phase, p.severity = phasePool, finding.Warning
+	}
+	if g.needs == nil {
+		return p
+	}
+	n := g.needs.At(p.tokens.Value)
+	if n.NoPrefillGraphs != nil && p.poolEnd.Value < n.GateAt.Value {
+		gated := n.Gated()
+		p.start, p.serving = gated.Start, gated.Serving
+	} else {
+		p.start, p.serving = n.Start, n.Serving
+	}
+	if p.severity == finding.Error || mid.MaxTotalTokens <= 0 {
+		return p
+	}
+	if phase, sev := activation.Judge(n, p.poolEnd); sev > p.severity {
+		p.phase, p.severity = string(phase), sev
+	}
+	return p
+}
+
+// poolEnd is what is free once the pools are allocated, with its band.
+func (g *gpuModel) poolEnd(mid, low, high pool.Result, basis figure.Basis) figure.Bytes {
+	left := func(pre, w units.Bytes, r pool.Result) units.Bytes {
+		return pre - w - r.Bytes.Total() + g.late - g.afterPool.Value
+	}
+	m := left(g.pre.Value, g.weights.Value, mid)
+	a := left(g.pre.Low, g.weights.High, low) - (g.afterPool.High - g.afterPool.Value)
+	b := left(g.pre.High, g.weights.Low, high) + (g.afterPool.Value - g.afterPool.Low)
+	return figure.Band(m, min(a, b), max(a, b), figure.Worse(basis, figure.Estimated))
+}
+
+// minimum is the smallest fraction that leaves any room for a pool.
+func (g *gpuModel) minimum() float64 {
+	if g.pre.Value <= 0 {
+		return 1
+	}
+	return float64(g.weights.Value) / float64(g.pre.Value)
+}
+
+// groupOf sums the terms of the needs that belong to a ledger line.
+func groupOf(r *activation.Result, groups ...activation.Group) figure.Bytes {
+	sum := figure.New(units.Bytes(0), figure.Exact)
+	for _, t := range r.Terms {
+		for _, g := range groups {
+			if t.Group == g {
+				sum = sum.Plus(t.Bytes)
+			}
+		}
+	}
+	return sum
+}

@@ -1,0 +1,224 @@
+package planner
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sglplan/sglplan/planner/figure"
+	"github.com/sglplan/sglplan/planner/finding"
+	"github.com/sglplan/sglplan/planner/launch"
+	"github.com/sglplan/sglplan/planner/machine"
+	"github.com/sglplan/sglplan/planner/model"
+	"github.com/sglplan/sglplan/planner/sglang/args"
+	"github.com/sglplan/sglplan/planner/sglang/modelcfg"
+	"github.com/sglplan/sglplan/planner/sglang/ranks"
+	"github.com/sglplan/sglplan/planner/sglang/release"
+	"github.com/sglplan/sglplan/planner/units"
+)
+
+// job is one launch while it is judged: what each step found out, for the
+// steps that follow. Steps run in the order of prepare and leave nil what they
+// could not find out.
+type job struct {
+	req      Request
+	rel      release.Release
+	env      map[string]string
+	given    *args.Args // as the release's argparse reads the command
+	args     *args.Args // as the release's own handling leaves them
+	refused  bool       // the release's argument handling refuses the launch
+	info     *modelcfg.Info
+	draft    *modelcfg.Info
+	machine  machine.Machine // with the limits of the launch's container
+	card     machine.Card    // the smallest card of the launch
+	layout   ranks.Layout
+	gpu      *gpuModel
+	findings []finding.Finding
+}
+
+// prepare does everything that does not depend on the fraction.
+func prepare(req Request) *job {
+	j := prepareLayout(req)
+	j.gpu = j.newGPUModel()
+	return j
+}
+
+func (j *job) add(fs ...finding.Finding) { j.findings = append(j.findings, fs...) }
+
+// environment merges the variables: what the command itself sets wins.
+func (j *job) environment() {
+	j.env = maps.Clone(j.req.Env)
+	if j.env == nil {
+		j.env = map[string]string{}
+	}
+	maps.Copy(j.env, j.req.Launch.Env)
+}
+
+// readRelease decides the release whose rules apply.
+func (j *job) readRelease() {
+	j.rel = j.req.Release
+	if j.rel.IsZero() {
+		j.rel = imageRelease(j.req.Launch.Container)
+	}
+	if j.rel.IsZero() {
+		j.rel = release.Newest
+		j.add(finding.New(CodeReleaseAssumed, finding.Info, "",
+			"No SGLang was named or found beside the command, so the rules of "+j.rel.String()+", the newest release known here, were applied. Say which one will run with --sglang."))
+	}
+	_, fs := args.Nearest(j.rel)
+	j.add(fs...)
+}
+
+// imageRelease reads the release from the tag of a container image.
+func imageRelease(c *launch.Container) release.Release {
+	if c == nil {
+		return release.Release{}
+	}
+	name, _, _ := strings.Cut(c.Image, "@")
+	i := strings.LastIndexByte(name, ':')
+	if i < 0 || strings.Contains(name[i:], "/") {
+		return release.Release{}
+	}
+	r, err := release.Parse(name[i+1:])
+	if err != nil {
+		return release.Release{}
+	}
+	return r
+}
+
+// readArgs parses the command, derives the model and resolves the arguments,
+// in the order in which the release does.
+func (j *job) readArgs() {
+	c := j.req.Launch
+	given, fs := args.Parse(j.rel, c.Flags, args.ParseOptions{ReadFile: j.req.ReadFile, Serve: c.Serve()})
+	j.given = given
+	j.add(fs...)
+	if finding.Worst(fs) == finding.Error {
+		j.refused = true
+	}
+	if j.req.Model != nil {
+		info, fs := modelcfg.Derive(j.rel, j.req.Model, modelOptions(given, j.env, false))
+		j.info = info
+		j.add(fs...)
+	} else {
+		j.add(modelMissing(j.given.Str("model_path"), j.req.ModelError))
+	}
+	resolved, fs := args.Resolve(j.rel, given, j.info, j.req.Model, j.card, len(j.machine.GPUs), args.Env(j.env))
+	j.args = resolved
+	j.add(fs...)
+	if finding.Worst(fs) == finding.Error {
+		j.refused = true
+	}
+	j.readDraft()
+}
+
+// readDraft derives the draft model: its own files, or the target's where the
+// draft is built into the checkpoint.
+func (j *job) readDraft() {
+	if j.info == nil || !j.args.Has("speculative_algorithm") {
+		return
+	}
+	cfg := j.draftConfig()
+	if cfg == nil {
+		return
+	}
+	draft, fs := modelcfg.Derive(j.rel, cfg, modelOptions(j.args, j.env, true))
+	j.draft = draft
+	j.add(fs...)
+}
+
+// draftConfig returns the files that the draft worker loads, nil for an
+// algorithm without a draft model.
+func (j *job) draftConfig() *model.Config {
+	switch {
+	case strings.EqualFold(j.args.Str("speculative_algorithm"), "NGRAM"):
+		return nil
+	case j.req.Draft != nil:
+		return j.req.Draft
+	case j.args.Str("speculative_draft_model_path") == j.args.Str("model_path"), !j.given.Has("speculative_draft_model_path"):
+		return j.req.Model
+	}
+	return nil
+}
+
+// modelOptions are the arguments that bear on what a release derives from the
+// model's files.
+func modelOptions(a *args.Args, env map[string]string, draft bool) modelcfg.Options {
+	o := modelcfg.Options{
+		Overrides:          a.Str("json_model_override_args"),
+		ContextLength:      int(a.Int("context_length")),
+		AllowLongerContext: args.Env(env).Bool("SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN", false),
+		DType:              a.Str("dtype"),
+		Quantization:       a.Str("quantization"),
+		LanguageModelOnly:  a.Bool("language_model_only"),
+		ModelImpl:          a.Str("model_impl"),
+		DisableHybridSWA:   a.Bool("disable_hybrid_swa_memory"),
+		SSMDType:           firstOf(a.Str("mamba_ssm_dtype"), env["SGLANG_MAMBA_SSM_DTYPE"]),
+		ConvDType:          env["SGLANG_MAMBA_CONV_DTYPE"],
+	}
+	if v, ok := a.Get("enable_multimodal"); ok {
+		if b, ok := v.V.(bool); ok {
+			o.EnableMultimodal = &b
+		}
+	}
+	if draft {
+		o.IsDraft, o.Algorithm = true, strings.ToUpper(a.Str("speculative_algorithm"))
+		o.Quantization = a.Str("speculative_draft_model_quantization")
+		o.Overrides = ""
+	}
+	return o
+}
+
+func firstOf(ss ...string) string {
+	for _, s := range ss {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+func (j *job) layOut() {
+	l, fs := ranks.Of(j.rel, j.args)
+	j.layout = l
+	j.add(fs...)
+}
+
+// ModelPaths returns the target's and the draft's model as the command names
+// them, "" when it names none.
+func (r Request) ModelPaths() (target, draft string) {
+	rel := r.Release
+	if rel.IsZero() {
+		rel = imageRelease(r.Launch.Container)
+	}
+	if rel.IsZero() {
+		rel = release.Newest
+	}
+	a, _ := args.Parse(rel, r.Launch.Flags, args.ParseOptions{ReadFile: r.ReadFile, Serve: r.Launch.Serve()})
+	return a.Str("model_path"), a.Str("speculative_draft_model_path")
+}
+
+// smallest returns the smaller of two optional sizes.
+func smallest(a, b *units.Bytes) *units.Bytes {
+	switch {
+	case a == nil:
+		return b
+	case b == nil || *a <= *b:
+		return a
+	}
+	return b
+}
+
+// measured wraps a reading.
+func measured(b units.Bytes) figure.Bytes { return figure.New(b, figure.Measured) }
+
+// prepareLayout is the part of prepare that places ranks on GPUs.
+func prepareLayout(req Request) *job {
+	j := &job{req: req, findings: slices.Clone(req.Findings)}
+	j.environment()
+	j.readRelease()
+	j.readMachine()
+	j.readArgs()
+	j.layOut()
+	return j
+}

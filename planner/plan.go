@@ -1,0 +1,144 @@
+package planner
+
+import (
+	"github.com/sglplan/sglplan/planner/figure"
+	"github.com/sglplan/sglplan/planner/finding"
+	"github.com/sglplan/sglplan/planner/hostledger"
+	"github.com/sglplan/sglplan/planner/sglang/args"
+	"github.com/sglplan/sglplan/planner/units"
+)
+
+// Schema is the name and version of the JSON that a Plan becomes.
+const Schema = "sglplan/v1"
+
+// Verdict is the answer about a launch.
+type Verdict string
+
+// The verdicts. Reject is said only of what is known not to fit or outside its
+// stated band; Undecided when a part that decides could not be known.
+const (
+	OK        Verdict = "ok"
+	Warn      Verdict = "warn"
+	Reject    Verdict = "reject"
+	Undecided Verdict = "undecided"
+)
+
+// Plan is everything that is known about a launch before it starts. Parts that
+// could not be known are nil and a finding says why.
+type Plan struct {
+	Schema    string             `json:"schema"`
+	Verdict   Verdict            `json:"verdict"`
+	Source    *Source            `json:"source,omitempty"`
+	Launch    LaunchInfo         `json:"launch"`
+	Ranks     *Ranks             `json:"ranks"`
+	GPU       *GPU               `json:"gpu"`
+	Host      *hostledger.Ledger `json:"host"`
+	Recommend *Recommendation    `json:"recommend"`
+	Findings  []finding.Finding  `json:"findings"`
+	Sweep     []SweepPoint       `json:"sweep,omitempty"`
+}
+
+// Source is where a launch was found when it came from a file.
+type Source struct {
+	File      string `json:"file,omitempty"`
+	Line      int    `json:"line,omitempty"`
+	Container string `json:"container,omitempty"`
+}
+
+// LaunchInfo is the launch as SGLang would understand it.
+type LaunchInfo struct {
+	SGLangVersion string                 `json:"sglang_version"`
+	ModelPath     string                 `json:"model_path"`
+	Argv          []string               `json:"argv,omitempty"`
+	Resolved      map[string]any         `json:"resolved"`          // SGLang's own field names of that release
+	Origins       map[string]args.Origin `json:"origins,omitempty"` // of every field that is not a plain default
+}
+
+// Ranks counts the scheduler processes.
+type Ranks struct {
+	Total       int `json:"total"`
+	OnThisHost  int `json:"on_this_host"`
+	AttentionTP int `json:"attention_tp"`
+}
+
+// GPU is the memory of the tightest GPU, rank for rank.
+type GPU struct {
+	Name                string         `json:"name,omitempty"`
+	Count               int            `json:"count"`
+	TotalBytes          units.Bytes    `json:"total_bytes,omitempty"`
+	KVBytesPerToken     float64        `json:"kv_bytes_per_token"`
+	PreLoadFreeBytes    units.Bytes    `json:"pre_load_free_bytes"`
+	PreLoad             figure.Bytes   `json:"pre_load"` // the same with its band
+	WeightsBytes        figure.Bytes   `json:"weights_bytes"`
+	MaxTotalNumTokens   *figure.Tokens `json:"max_total_num_tokens"`
+	MaxRunningRequests  int64          `json:"max_running_requests,omitempty"`
+	PoolEndFreeBytes    *figure.Bytes  `json:"pool_end_free_bytes"`
+	NeedStartBytes      *figure.Bytes  `json:"need_start_bytes"`
+	NeedServingBytes    *figure.Bytes  `json:"need_serving_bytes"`
+	Phase               string         `json:"phase,omitempty"`     // where it would fail, "" when nowhere
+	MemFraction         float64        `json:"mem_fraction_static"` // the value planned with
+	DefaultMemFraction  *float64       `json:"default_mem_fraction_static,omitempty"`
+	MinimumMemFraction  float64        `json:"minimum_mem_fraction_static,omitempty"` // below it there is no room for a single page
+	TokensPerWeightsPct float64        `json:"tokens_percent_per_weights_percent,omitempty"`
+	Pools               []Pool         `json:"pools,omitempty"`
+	Ledger              []Entry        `json:"ledger"`
+	Concurrency         *Concurrency   `json:"concurrency,omitempty"`
+	Unmeasured          []string       `json:"unmeasured,omitempty"` // what about this launch nobody has measured
+}
+
+// Pool is one device pool of a rank.
+type Pool struct {
+	Name          string      `json:"name"`
+	Layers        int         `json:"layers"`
+	BytesPerToken float64     `json:"bytes_per_token,omitempty"`
+	BytesPerSlot  units.Bytes `json:"bytes_per_slot,omitempty"`
+	Tokens        int64       `json:"tokens,omitempty"`
+	Slots         int64       `json:"slots,omitempty"`
+	Bytes         units.Bytes `json:"bytes"`
+}
+
+// Entry is one line of a ledger.
+type Entry struct {
+	Name  string       `json:"name"`
+	Bytes units.Bytes  `json:"bytes"`
+	Low   units.Bytes  `json:"low_bytes"`
+	High  units.Bytes  `json:"high_bytes"`
+	Basis figure.Basis `json:"basis"`
+	Note  string       `json:"note,omitempty"`
+}
+
+// entry makes a ledger line of a figure.
+func entry(name string, f figure.Bytes, note string) Entry {
+	return Entry{Name: name, Bytes: f.Value, Low: f.Low, High: f.High, Basis: f.Basis, Note: note}
+}
+
+// Concurrency says how many requests of a size fit at once.
+type Concurrency struct {
+	TokensPerRequest int64  `json:"tokens_per_request"`
+	Requests         int64  `json:"requests"`
+	Bound            string `json:"bound,omitempty"`    // what limits them: tokens, window, states, max_running_requests
+	TooLong          bool   `json:"too_long,omitempty"` // one request is longer than the context allows
+}
+
+// Recommendation is what to type instead, or the same when it was right.
+type Recommendation struct {
+	MemFractionStatic *float64       `json:"mem_fraction_static"`
+	HicacheSize       *int64         `json:"hicache_size"` // decimal GB per rank; nil when HiCache is off
+	MaxTotalNumTokens *figure.Tokens `json:"max_total_num_tokens,omitempty"`
+	DefaultTokens     *int64         `json:"default_max_total_num_tokens,omitempty"` // at the release's own default fraction
+	LivesThroughGate  *float64       `json:"lives_without_prefill_graphs,omitempty"`
+	Alternatives      []finding.Fix  `json:"alternatives,omitempty"` // other ways out when no fraction works, best first
+	Argv              []string       `json:"argv"`
+	Changed           []finding.Edit `json:"changed,omitempty"`
+}
+
+// SweepPoint is one fraction of a sweep.
+type SweepPoint struct {
+	MemFractionStatic float64       `json:"mem_fraction_static"`
+	MaxTotalNumTokens int64         `json:"max_total_num_tokens"`
+	PoolEndFreeBytes  units.Bytes   `json:"pool_end_free_bytes"`
+	HeadroomBytes     units.Bytes   `json:"headroom_bytes"` // above the high end of both needs
+	Verdict           Verdict       `json:"verdict"`
+	Phase             string        `json:"phase"`
+	Tokens            figure.Tokens `json:"tokens"`
+}

@@ -1,0 +1,142 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/sglplan/sglplan/planner/finding"
+	"github.com/sglplan/sglplan/planner/sglang/args"
+)
+
+// Recommend judges the same launch with safe, best values filled in: the
+// fraction and the host cache size are chosen anew, everything else stays. The
+// plan is that of the recommended launch; Recommend.Argv is the command to run
+// and Recommend.Changed what differs from the one given.
+func Recommend(req Request) *Plan {
+	first := prepare(req)
+	p := first.check()
+	r := p.Recommend
+	if r == nil || len(r.Changed) == 0 {
+		return p
+	}
+	req.Launch = edited(req.Launch, first.given, r.Changed)
+	second := Check(req)
+	// What was recommended is kept: the second look only shows what it gives.
+	second.Recommend = r
+	return second
+}
+
+// recommendation fills in safe, best values for the launch.
+func (j *job) recommendation(p *Plan) *Recommendation {
+	r := &Recommendation{}
+	var edits []finding.Edit
+	if m := j.gpu; m.canPlan() && !j.refused {
+		edits = append(edits, j.recommendFraction(r)...)
+	}
+	if p.Host != nil {
+		edits = append(edits, j.recommendHost(r, p)...)
+	}
+	r.Changed = edits
+	r.Argv = edited(j.req.Launch, j.given, edits).Argv()
+	return r
+}
+
+// recommendFraction chooses the largest fraction on the grid that leaves more
+// than both needs at their high ends. A fraction that the command gives and
+// that is safe stays as it is.
+func (j *job) recommendFraction(r *Recommendation) []finding.Edit {
+	m := j.gpu
+	best, ok := m.best()
+	if !ok {
+		r.Alternatives = j.alternatives()
+		return nil
+	}
+	r.MemFractionStatic = &best
+	tokens := m.at(best).tokens
+	r.MaxTotalNumTokens = &tokens
+	if gated, ok := m.bestGated(best); ok {
+		r.LivesThroughGate = &gated
+	}
+	if f, ok := j.defaultFraction(); ok {
+		n := max(m.at(f).tokens.Value, 0)
+		r.DefaultTokens = &n
+	}
+	if j.args.Float("mem_fraction_static") == best {
+		return nil
+	}
+	return []finding.Edit{setFraction(best)}
+}
+
+// defaultFraction is what the release would choose by itself.
+func (j *job) defaultFraction() (float64, bool) {
+	if !j.given.Given("mem_fraction_static") {
+		return j.args.Float("mem_fraction_static"), j.args.Has("mem_fraction_static")
+	}
+	a := j.resolveWithout("mem_fraction_static")
+	return a.Float("mem_fraction_static"), a.Has("mem_fraction_static")
+}
+
+// alternatives are other changes with which some fraction works, the mildest
+// first. Each is tried for real; quantised KV is offered last, since it changes
+// what the model answers.
+func (j *job) alternatives() []finding.Fix {
+	var out []finding.Fix
+	if _, ok := j.gpu.best(); ok {
+		return nil
+	}
+	for _, c := range j.candidates() {
+		req := j.req
+		req.Launch = edited(j.req.Launch, j.given, c.Edits)
+		other := prepare(req)
+		if other.refused || !other.gpu.canPlan() {
+			continue
+		}
+		best, ok := other.gpu.best()
+		if !ok {
+			continue
+		}
+		c.Title += fmt.Sprintf(" and %s %.3g: %d tokens", fractionFlag, best, other.gpu.at(best).tokens.Value)
+		c.Edits = append(slices.Clone(c.Edits), setFraction(best))
+		out = append(out, c)
+	}
+	return out
+}
+
+// candidates are the changes that alternatives tries.
+func (j *job) candidates() []finding.Fix {
+	var out []finding.Fix
+	set := func(title, flag string, v int64) {
+		out = append(out, finding.Fix{Title: title, Edits: []finding.Edit{{Flag: flag, Value: strconv.FormatInt(v, 10)}}})
+	}
+	most, flag := args.DecodeGraphs(j.args)
+	for _, n := range []int64{128, 32, 8} {
+		if n < most {
+			set(fmt.Sprintf("capture decode graphs to %d requests only", n), flag, n)
+		}
+	}
+	if c := j.args.Int("chunked_prefill_size"); c > 2048 {
+		for _, n := range []int64{4096, 2048} {
+			if n < c {
+				set(fmt.Sprintf("prefill in chunks of %d tokens", n), "--chunked-prefill-size", n)
+			}
+		}
+	}
+	tp := j.args.Int("tp_size")
+	for n := tp * 2; tp > 0 && n <= int64(len(j.machine.GPUs)); n *= 2 {
+		set(fmt.Sprintf("use %d GPUs for a replica", n), "--tp-size", n)
+	}
+	if v := j.args.Str("kv_cache_dtype"); v == "auto" || v == "bfloat16" || v == "" {
+		out = append(out, finding.Fix{Title: "keep the KV cache in fp8 (half the bytes a token; it changes the model's answers a little)",
+			Edits: []finding.Edit{{Flag: "--kv-cache-dtype", Value: "fp8_e4m3"}}})
+	}
+	return out
+}
+
+// resolveWithout is the release's own answer for the launch without a flag.
+func (j *job) resolveWithout(field string) *args.Args {
+	a := j.given.Clone()
+	a.Set(field, nil, args.Origin{Kind: args.FromDefault})
+	r, _ := args.Resolve(j.rel, a, j.info, j.req.Model, j.card, len(j.machine.GPUs), args.Env(j.env))
+	return r
+}

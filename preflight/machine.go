@@ -1,0 +1,43 @@
+package preflight
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sglplan/sglplan/gpu"
+	"github.com/sglplan/sglplan/hostmem"
+	"github.com/sglplan/sglplan/planner/machine"
+)
+
+// Machine reads this machine: its GPUs through NVML, as the visible-device
+// variables of env leave them, and its host memory. What cannot be read is
+// left out and said in the notes.
+func Machine(ctx context.Context, env map[string]string) machine.Machine {
+	m, err := gpu.Read(ctx, gpu.WithEnv(func(name string) (string, bool) { v, ok := env[name]; return v, ok }))
+	m.Schema = machine.Schema
+	if err != nil {
+		m.Notes = append(m.Notes, messages(err)...)
+	}
+	host, notes, err := hostmem.New("/").Host(ctx)
+	m.Notes = append(m.Notes, notes...)
+	if err != nil {
+		m.Notes = append(m.Notes, messages(err)...)
+	}
+	if host.AvailableBytes != nil || host.TotalBytes != nil {
+		m.Host = &host
+	}
+	return m
+}
+
+// messages takes joined errors apart, one note each.
+func messages(err error) []string {
+	var joined interface{ Unwrap() []error }
+	if !errors.As(err, &joined) {
+		return []string{err.Error()}
+	}
+	var out []string
+	for _, e := range joined.Unwrap() {
+		out = append(out, e.Error())
+	}
+	return out
+}
