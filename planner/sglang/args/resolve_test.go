@@ -31,7 +31,7 @@ func TestResolveUnknownModel(t *testing.T) {
 		origin   Kind
 	}{
 		{"0.4.6", 0.88, FromRule}, {"0.4.9", 0.874, FromRule}, {"0.5.2", 0.874, FromRule},
-		{"0.5.5", 0.869, FromRule}, {"0.5.9", 0.869, FromRule}, {"0.5.23", 0.869, FromRule},
+		{"0.5.5", 0.835, FromRule}, {"0.5.9", 0.835, FromRule}, {"0.5.23", 0.83, FromRule},
 	} {
 		a, found := resolveWords(c.release, h100, "--model-path", "m")
 		require.NotEqual(t, finding.Error, finding.Worst(found), "%s: %v", c.release, found)
