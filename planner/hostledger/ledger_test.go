@@ -395,3 +395,11 @@ func TestGB(t *testing.T) {
 		assert.Equal(t, want, gb(b))
 	}
 }
+
+func BenchmarkBuild(b *testing.B) {
+	q := request("0.5.23", founding(), tp8(48), kimi(159000))
+	b.ReportAllocs()
+	for b.Loop() {
+		Build(q)
+	}
+}

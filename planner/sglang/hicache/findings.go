@@ -135,11 +135,14 @@ func poolFindings(q Request, h HostPools) []finding.Finding {
 }
 
 func belowDevice(q Request, h HostPools, p HostPool) (finding.Finding, bool) {
-	if p.Tokens > p.DeviceTokens || h.Settings.Reason == DecodeRetracted {
+	// The backup of retracted requests had to hold the whole device pool in
+	// its first release, and is meant to be small after it.
+	backup := h.Settings.Reason == DecodeRetracted
+	if p.Tokens > p.DeviceTokens || backup && (q.Release.AtLeast("0.5.19") || p.Tokens == p.DeviceTokens) {
 		return finding.Finding{}, false
 	}
 	sev := finding.Info
-	if q.Release.Before("0.5.15") {
+	if q.Release.Before("0.5.15") || backup {
 		sev = finding.Error
 	}
 	f := finding.New(CodeBelowDevice, sev, sizeFlag(h.Settings),

@@ -113,6 +113,9 @@ func Resolve(r release.Release, a *args.Args, pools []DevicePool, maxContext int
 func reason(r release.Release, a *args.Args, pools []DevicePool) Reason {
 	switch {
 	case a.Bool("enable_hierarchical_cache"):
+		if onlyWindows(pools) && r.AtLeast("0.5.15") {
+			return None // no HiCache is attached to a cache of window layers alone
+		}
 		return Hierarchical
 	case r.AtLeast("0.5.10") && a.Bool("enable_hisparse"):
 		return HiSparse
@@ -178,6 +181,16 @@ func plainHeads(pools []DevicePool) bool {
 		}
 	}
 	return has(pools, Main)
+}
+
+// onlyWindows reports a model without a layer of full attention or state.
+func onlyWindows(pools []DevicePool) bool {
+	for _, p := range pools {
+		if p.Kind != Window && p.Kind != DraftWindow {
+			return false
+		}
+	}
+	return len(pools) > 0
 }
 
 // decodeRatio is the ratio of a decode server that was given none.
