@@ -58,9 +58,9 @@ func judge(r Result, free figure.Bytes) (Phase, finding.Severity) {
 		return Capture, finding.Error
 	case free.High < r.ServingFloor:
 		return Load, finding.Error
-	case free.Low >= r.Start.High && free.Low >= r.Serving.High:
+	case free.Low >= r.Safe():
 		return "", 0
-	case r.Start.High >= r.Serving.High:
+	case free.Low < r.Start.High && r.Start.High >= r.Serving.High:
 		return Capture, finding.Warning
 	default:
 		return Load, finding.Warning

@@ -60,9 +60,9 @@ type Serving struct {
 	Chunk  int64 // tokens of the largest prefill batch
 	Prompt int64 // tokens of a long prompt
 	Queue  int64 // long prompts that wait at once
-	// LongPrefix is a cached prefix that a chunk may attend to, beside those of
-	// the queue; it widens the high end. 0: none that takes more.
-	LongPrefix  int64
+	// Longest is the cached prefix of the last chunk of a prompt as long as the
+	// context, where such a prefix takes more; else 0.
+	Longest     int64
 	DecodeBatch int64 // requests that decode at once
 	DecodeRows  int64 // rows that a request has in a decode batch: its draft tokens; 0 is 1
 	Fixed       []Term
@@ -102,7 +102,8 @@ func (v *Serving) batches(yield func(batch) bool) {
 	yield(batch{v.Chunk, max(1, min(v.DecodeBatch, v.Chunk/shortPrompt)), 0})
 }
 
-// maxPrefix bounds the cached tokens that are decompressed at once.
+// maxPrefix bounds the tokens that MLA projects up at once
+// (SGLANG_MAX_KV_CHUNK_CAPACITY).
 const maxPrefix = 131072
 
 // Share is a part of the needs that nobody measured for this class of launch,

@@ -177,23 +177,36 @@ func (m MLA) mix(p *pass) Block {
 
 // handful is the tensors that a layer keeps until it returns.
 type handful struct {
-	b [12]Block
+	b [16]Block
 	n int
 }
 
 func (h *handful) take(b Block) { h.b[h.n] = b; h.n++ }
 
-// full: kv of the chunk and its prefix, keys joined with their rotary part,
-// values a view of kv.
+// full projects the latents of the chunk and of its prefix up to keys and
+// values of all heads: in one piece up to maxPrefix tokens, beyond that the
+// chunk by itself and the prefix piece by piece, whose outputs are merged.
 func (m MLA) full(p *pass, h *handful) {
 	rows := p.tokens + p.prefix
+	if rows > maxPrefix {
+		m.project(p, h, p.tokens)
+		h.take(p.alloc(m.Heads * m.Val))
+		h.take(p.alloc(m.Heads * m.Val))
+		rows = min(p.prefix, maxPrefix)
+	}
 	if p.prefix > 0 {
 		h.take(p.graph.Alloc(rows * (m.Latent + m.Rope) * elem))
 	}
-	h.take(p.graph.Alloc(rows * m.Heads * (m.Nope + m.Val) * elem))
-	h.take(p.graph.Alloc(rows * m.Heads * (m.Nope + m.Rope) * elem))
+	m.project(p, h, rows)
 	h.take(p.alloc(m.Heads * m.Val))
 	p.free(p.graph.Alloc(p.tokens * m.Heads * 4)) // softmax sums
+}
+
+// project makes kv, of which the values are a view, and the keys joined with
+// their rotary part.
+func (m MLA) project(p *pass, h *handful, rows int64) {
+	h.take(p.graph.Alloc(rows * m.Heads * (m.Nope + m.Val) * elem))
+	h.take(p.graph.Alloc(rows * m.Heads * (m.Nope + m.Rope) * elem))
 }
 
 func (m MLA) absorbed(p *pass, h *handful) {

@@ -31,6 +31,10 @@ type Result struct {
 	PerRequest  units.Bytes
 	DecodeBatch int64
 
+	// LongPrompt is what the last chunk of a prompt as long as the context may
+	// take beyond Serving: MLA projects the whole prefix up to full heads.
+	LongPrompt units.Bytes
+
 	// NoPrefillGraphs is the same launch after the gate has left its prefill
 	// graphs out; nil without such a gate. GateAt is the free memory where
 	// the pools end below which that happens.
@@ -40,6 +44,10 @@ type Result struct {
 	eager  EagerBuffers
 	tokens int64
 }
+
+// Safe is the free memory where the pools end from which on the launch is known
+// to live: the high end of both needs, and room for the longest prompt.
+func (r Result) Safe() units.Bytes { return max(r.Start.High, r.Serving.High+r.LongPrompt) }
 
 // At returns the result at another size of the pool. It allocates nothing;
 // Terms stay those of the first size.
@@ -92,10 +100,10 @@ func needs(l *Launch, s *scratch) Result {
 	start := c.start
 	c.add(l.Late...)
 	ready := c.now
-	load, long := c.serve(l, s)
+	load, longest := c.serve(l, s)
 
 	share := 0.0
-	r := Result{Terms: c.Terms, eager: l.Eager, tokens: l.Tokens, DecodeBatch: l.Serving.DecodeBatch}
+	r := Result{Terms: c.Terms, eager: l.Eager, tokens: l.Tokens, DecodeBatch: l.Serving.DecodeBatch, LongPrompt: longest}
 	for _, u := range l.Unmeasured {
 		share += u.Part * u.Part
 		r.Unmeasured = append(r.Unmeasured, u.What)
@@ -109,7 +117,6 @@ func needs(l *Launch, s *scratch) Result {
 	readyHalf := l.Spread.Ready + part(c.graph, l.Spread.Replay*1.25) + part(ready, share)
 	r.Ready = band(ready, readyHalf)
 	r.Serving = band(c.now, readyHalf+l.Spread.Serving+part(c.now-ready, l.Spread.Load+share))
-	r.Serving.High += long
 	r.Serving.Low = max(r.Serving.Low, r.Ready.Low)
 	r.StartFloor = max(0, r.Start.Low-slack)
 	r.ServingFloor = min(r.Serving.Low, r.Ready.Low+part(load, 1-share))
@@ -174,8 +181,8 @@ func (c *tally) decode(l *Launch, s *scratch) {
 }
 
 // serve adds what the first load takes. It returns the live part of it, and
-// what a long cached prefix may take more.
-func (c *tally) serve(l *Launch, s *scratch) (live, long units.Bytes) {
+// what a prompt as long as the context takes more.
+func (c *tally) serve(l *Launch, s *scratch) (live, longest units.Bytes) {
 	sv := replayServing(l, l.Prefill.Max(), s)
 	c.Terms = append(c.Terms, Term{"activations of the first long prompts", Activations, figure.Percent(sv.Prefill, 15, 15), replayed})
 	if more := sv.Reserved - sv.Prefill; more > 0 {
@@ -186,12 +193,10 @@ func (c *tally) serve(l *Launch, s *scratch) (live, long units.Bytes) {
 		c.Terms = append(c.Terms, t)
 		c.now += t.Bytes.Value
 	}
-	if l.Serving.LongPrefix > 0 && l.Serving.Chunk > l.Prefill.Max() {
-		if long = replayPrefix(l, s) - sv.Reserved; long > 0 {
-			c.Terms = append(c.Terms, Term{"a long cached prefix", Activations, figure.Band(0, 0, long, figure.Estimated), replayed})
-		}
+	if l.Serving.Chunk > l.Prefill.Max() {
+		longest = max(0, replayPrefix(l, l.Serving.Longest, s)-sv.Reserved)
 	}
-	return sv.Live, max(0, long)
+	return sv.Live, longest
 }
 
 func sum(ts []Term) figure.Bytes {

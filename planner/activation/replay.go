@@ -110,12 +110,15 @@ func replayServing(l *Launch, graphMax int64, s *scratch) served {
 	return r
 }
 
-// replayPrefix is what a chunk with a long cached prefix takes, alone in an
-// empty cache.
-func replayPrefix(l *Launch, s *scratch) units.Bytes {
+// replayPrefix is what a chunk with a cached prefix takes, alone in an empty
+// cache; nothing without a prefix.
+func replayPrefix(l *Launch, prefix int64, s *scratch) units.Bytes {
+	if prefix <= 0 {
+		return 0
+	}
 	pool, _ := s.pools()
 	v := &l.Serving
-	p := pass{body: &l.Body, graph: pool, eager: pool, tokens: v.Chunk, prefix: min(v.LongPrefix, maxPrefix)}
+	p := pass{body: &l.Body, graph: pool, eager: pool, tokens: v.Chunk, prefix: min(prefix, maxPrefix)}
 	out := p.forward()
 	out.free(pool)
 	return pool.Reserved()

@@ -13,10 +13,11 @@ var (
 	measured = map[string]bool{
 		"LlamaForCausalLM": true, "Qwen3ForCausalLM": true, "Qwen3MoeForCausalLM": true,
 		"GptOssForCausalLM": true, "Qwen3NextForCausalLM": true, "DeepseekV2ForCausalLM": true,
+		"DeepseekV3ForCausalLM": true,
 	}
 	neighbours = map[string]bool{
 		"Qwen2ForCausalLM": true, "MistralForCausalLM": true, "MixtralForCausalLM": true, "Phi3ForCausalLM": true,
-		"Qwen2MoeForCausalLM": true, "DeepseekV3ForCausalLM": true, "KimiK25ForConditionalGeneration": true,
+		"Qwen2MoeForCausalLM": true, "KimiK25ForConditionalGeneration": true,
 		"Qwen3_5ForConditionalGeneration": true, "Qwen3_5MoeForConditionalGeneration": true,
 	}
 	// unreplayed are architectures with layers that have no replay here.
@@ -51,7 +52,6 @@ func (p *plan) unmeasured() []activation.Share {
 	q := p.quantization()
 	add(q != "" && q != "mxfp4", "quantised GEMMs ("+q+")", 0.08)
 	add(p.latent() && p.out.Prefill != nil, "prefill graphs of MLA", 0.25)
-	add(p.latent() && p.info.QLoraRank > 0, "MLA with a query latent", 0.10)
 	add(p.l.tp > 2, "more than two ranks", 0.20)
 	add(p.l.dp > 1, "DP attention", 0.40)
 	add(p.l.ep > 1, "expert parallelism", 0.15)

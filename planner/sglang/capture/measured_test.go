@@ -128,7 +128,7 @@ func TestMeasuredLaunches(t *testing.T) {
 			r = full.Gated()
 		}
 		phase, sev := activation.Judge(full, free)
-		ready := strings.HasPrefix(l.Outcome, "ready") && l.ID != "llama8b-f0.976"
+		ready := strings.HasPrefix(l.Outcome, "ready")
 		verdict := "ok"
 		if sev != 0 {
 			verdict = sev.String() + " " + string(phase)
@@ -139,7 +139,7 @@ func TestMeasuredLaunches(t *testing.T) {
 			f    figure.Bytes
 		}{{"start", r.Start}, {"ready", r.Ready}, {"serving", r.Serving}} {
 			got, ok := l.Need[k.name]
-			if !ok || !ready {
+			if !ok {
 				continue
 			}
 			in := k.f.Low.GiB()-.005 <= got && got <= k.f.High.GiB()+.005
@@ -161,7 +161,7 @@ func TestMeasuredLaunches(t *testing.T) {
 		}
 		if ready {
 			require.NotEqual(t, finding.Error, sev, "%s lived", l.ID)
-		} else if strings.HasPrefix(l.Outcome, "oom") {
+		} else if strings.Contains(l.Outcome, "oom") {
 			require.NotZero(t, sev, "%s died", l.ID)
 		}
 	}

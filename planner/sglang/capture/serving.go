@@ -24,12 +24,19 @@ func (p *plan) serving() {
 	if p.latent() {
 		queue = waiting // the decompressed prefix grows from batch to batch
 	}
-	p.out.Serving = activation.Serving{Queue: queue, LongPrefix: p.longPrefix(chunk), Chunk: chunk, Prompt: int64(float64(chunk) * 0.977), DecodeBatch: running, DecodeRows: p.spec.verifyTokens()}
+	p.out.Serving = activation.Serving{Queue: queue, Longest: p.longest(chunk), Chunk: chunk, Prompt: int64(float64(chunk) * 0.977), DecodeBatch: running, DecodeRows: p.spec.verifyTokens()}
 	p.out.Serving.Fixed = append(p.out.Serving.Fixed,
 		fixed("modules of serving", activation.Workspace, 25, 0, 50, "fitted on 2 launches"))
+	if p.latent() && p.out.Prefill.Max() < chunk {
+		// Bursts of small requests make batches of many sizes, whose hidden
+		// states do not fit into each other's blocks.
+		h := float64(chunk*p.out.Body.Hidden*2) / float64(mib)
+		p.out.Serving.Fixed = append(p.out.Serving.Fixed, fixed("batches of other sizes", activation.Activations, 2*h, 0, 4.5*h,
+			"tokens x hidden, 1.2 to 4.5 times; measured on 4 launches of MLA without prefill graphs"))
+	}
 	switch p.a.Str("disaggregation_mode") {
 	case "decode": // prompts arrive computed
-		p.out.Serving.Chunk, p.out.Serving.LongPrefix = 0, 0
+		p.out.Serving.Chunk, p.out.Serving.Longest = 0, 0
 	case "prefill":
 		p.out.Serving.DecodeBatch = 0
 	}
@@ -38,15 +45,12 @@ func (p *plan) serving() {
 	}
 }
 
-// longPrefix is the cached prefix that a prompt may bring: what a hierarchical
-// cache is for, else two chunks. Only MLA that projects it up takes more.
-func (p *plan) longPrefix(chunk int64) int64 {
-	most := int64(p.info.ContextLen) - chunk
-	if !p.a.Bool("enable_hierarchical_cache") {
-		most = min(most, 2*chunk)
-	}
-	if !p.latent() || most < p.absorbBelow() {
+// longest is the cached prefix of the last chunk of a prompt as long as the
+// context. Only MLA that projects it up takes more for it.
+func (p *plan) longest(chunk int64) int64 {
+	n := int64(p.info.ContextLen) - chunk
+	if !p.latent() || n < p.absorbBelow() {
 		return 0
 	}
-	return most
+	return n
 }
