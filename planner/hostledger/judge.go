@@ -175,11 +175,12 @@ func processesFinding(l *Ledger, sev finding.Severity) finding.Finding {
 }
 
 func notWorth(l *Ledger) finding.Finding {
-	detail := "Not one GB per rank fits beside the processes and the reserve."
+	sev, detail := finding.Warning, "Not one GB per rank fits beside the processes and the reserve."
 	if l.Advice.TokensPerRank > 0 {
+		sev = finding.Info
 		detail = fmt.Sprintf("The largest safe size holds %d tokens a rank, %.2f of the device pool.", l.Advice.TokensPerRank, l.Advice.Ratio)
 	}
-	return finding.New(CodeNotWorth, finding.Warning, "--enable-hierarchical-cache", detail).
+	return finding.New(CodeNotWorth, sev, "--enable-hierarchical-cache", detail).
 		With("start without HiCache", finding.Edit{Flag: "--enable-hierarchical-cache", Remove: true})
 }
 
