@@ -1,6 +1,9 @@
 package modelcfg
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // windowArchs are the architectures whose sliding-window layers get a pool of
 // their own (is_hybrid_swa_model), by release.
@@ -197,5 +200,8 @@ func (d *deriver) sinks() bool {
 	if m.Arch == "MiMoV2FlashForCausalLM" || m.Arch == "MiMoV2ForCausalLM" || m.Arch == "MiMoV2MTP" {
 		return t.bool("add_swa_attention_sink_bias") || t.bool("add_full_attention_sink_bias")
 	}
-	return t.bool("learnable_sink")
+	if on, given := t.sec.Bool("learnable_sink"); given {
+		return on
+	}
+	return strings.HasPrefix(m.Arch, "HYV4") // the default of its class
 }

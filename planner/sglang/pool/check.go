@@ -30,10 +30,7 @@ func (b *builder) check() {
 		}
 	}
 	if l := m.Linear; l != nil {
-		ranks := tp
-		if l.ModelTP {
-			ranks = b.par.TP
-		}
+		ranks := b.stateTP()
 		if !l.Divides(ranks) {
 			b.fail(CodeStateHeads, "--tp-size", fmt.Sprintf("%d recurrent heads over %d ranks", l.Heads, ranks))
 		}

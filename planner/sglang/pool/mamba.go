@@ -49,10 +49,7 @@ func (b *builder) newStates(all []span) *states {
 	if l == nil {
 		return nil
 	}
-	tp := b.par.AttentionTP
-	if l.ModelTP {
-		tp = b.par.TP
-	}
+	tp := b.stateTP()
 	s := &states{era: b.stateEra(), perReq: l.BytesPerRequest(tp, len(l.Layers)), draft: b.spec.draft, spec: b.spec.on()}
 	scale := 1.0
 	if s.era == statePadded && len(all) > 1 && len(l.Layers) > 0 {
