@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sglplan/sglplan/hostmem"
+	"github.com/sglplan/sglplan/internal/cgrouptest"
 	"github.com/sglplan/sglplan/planner/machine"
 )
 
@@ -105,5 +107,42 @@ func TestMachineErrors(t *testing.T) {
 				t.Errorf("stderr (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestMachineInCgroup builds the command and runs it inside a real cgroup with
+// a limit: the room is the cgroup's, not the host's.
+func TestMachineInCgroup(t *testing.T) {
+	const limit = 512 << 20
+	group := cgrouptest.New(t, limit)
+	binary := filepath.Join(t.TempDir(), "sglplan")
+	if text, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	// The shell waits until it has been moved, then becomes the command.
+	cmd := exec.Command("sh", "-c", `read go; exec "$0" machine -o json`, binary)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Wait() }()
+	defer stdin.Close()
+	group.Add(t, cmd.Process.Pid)
+	_, _ = stdin.Write([]byte("go\n"))
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	m, _, err := machine.Read(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := m.Host
+	if h == nil || h.Limit != machine.LimitCgroup || h.LimitBytes == nil || *h.LimitBytes != limit || *h.AvailableBytes > limit || *h.AvailableBytes < limit/2 {
+		t.Errorf("host %+v, want a room of at most %d bytes", h, limit)
 	}
 }
