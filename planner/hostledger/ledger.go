@@ -109,8 +109,10 @@ func Build(q Request) (*Ledger, []finding.Finding) {
 	if q.Host.AvailableBytes == nil {
 		return nil, nil
 	}
+	available := min(max(*q.Host.AvailableBytes, 0), 1<<60)
+	q.Host.AvailableBytes = &available
 	l := &Ledger{
-		AvailableBytes: *q.Host.AvailableBytes, Limit: q.Host.Limit, Ranks: q.Layout.OnThisHost,
+		AvailableBytes: available, Limit: q.Host.Limit, Ranks: q.Layout.OnThisHost,
 		ReserveBytes: Reserve(q.Host), rest: restOf(q), Pools: []hicache.HostPool{},
 	}
 	if l.Limit == "" {

@@ -396,6 +396,27 @@ func TestGB(t *testing.T) {
 	}
 }
 
+// Whatever the figures, a ledger adds up and nothing wraps around.
+func FuzzBuild(f *testing.F) {
+	f.Add("0.5.23", int64(445e9), int64(8), int64(48), 20.0, int64(595e9), int64(10e9), "64gb")
+	f.Add("0.4.6", int64(-1), int64(1<<40), int64(-5), 1e300, int64(1<<62), int64(1), "x")
+	f.Fuzz(func(t *testing.T, version string, available, tp, size int64, offload float64, checkpoint, file int64, segment string) {
+		r, err := release.Parse(version)
+		if err != nil {
+			return
+		}
+		q := request("0.5.18", host(units.Bytes(available), units.Bytes(available)), fields{"tp_size": tp % 4096, "enable_hierarchical_cache": true,
+			"hicache_size": size, "cpu_offload_gb": offload, "weight_loader_disable_mmap": true, "hicache_storage_backend": "mooncake"}, kimi(1000))
+		q.Release, q.Env = r, map[string]string{"MOONCAKE_GLOBAL_SEGMENT_SIZE": segment}
+		q.Checkpoint = Checkpoint{Bytes: units.Bytes(checkpoint), LargestFile: units.Bytes(file)}
+		l, _ := Build(q)
+		require.NotNil(t, l)
+		require.GreaterOrEqual(t, l.TotalBytes, units.Bytes(0))
+		require.GreaterOrEqual(t, l.NeedBytes, l.TotalBytes)
+		require.GreaterOrEqual(t, l.LoadBytes, units.Bytes(0))
+	})
+}
+
 func BenchmarkBuild(b *testing.B) {
 	q := request("0.5.23", founding(), tp8(48), kimi(159000))
 	b.ReportAllocs()

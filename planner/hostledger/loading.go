@@ -22,6 +22,7 @@ func restOf(q Request) rest {
 func loadingOf(q Request) (peak figure.Bytes, cache units.Bytes) {
 	none := figure.New(units.Bytes(0), figure.Exact)
 	c := q.Checkpoint
+	c.Bytes, c.LargestFile = sane(c.Bytes), sane(c.LargestFile)
 	switch format := q.Args.Str("load_format"); {
 	case format == "dummy" || c.Bytes <= 0:
 		return none, 0
@@ -33,7 +34,10 @@ func loadingOf(q Request) (peak figure.Bytes, cache units.Bytes) {
 		file = min(c.Bytes, 10*units.GB) // the usual size of a checkpoint's files
 	}
 	// The window of files stays nearly full, since reading runs ahead of copying.
-	high := min(file*filesInFlight(q), c.Bytes)
+	high := c.Bytes
+	if n := filesInFlight(q); n < c.Bytes/file {
+		high = min(file*n, c.Bytes)
+	}
 	low := max(min(file, high), high*3/4)
 	return figure.Band(high, low, high, figure.Estimated).Times(int64(q.Layout.OnThisHost)), 0
 }

@@ -19,7 +19,7 @@ func offloadOf(q Request) figure.Bytes {
 	if gib <= 0 {
 		return figure.New(units.Bytes(0), figure.Exact)
 	}
-	x := units.FromGiB(min(gib, 1<<20))
+	x := sane(units.FromGiB(min(gib, 1<<20)))
 	// Pinned by torch parameter by parameter, each rounded up to a power of
 	// two: 1.3 times for the usual matrices, at most twice.
 	return figure.Band(x*13/10, x, 2*x, figure.Estimated).Times(n)
@@ -29,7 +29,7 @@ func offloadOf(q Request) figure.Bytes {
 // off the GPU, pinned by each rank or once for the host.
 func groupOffload(q Request, group, n int64) figure.Bytes {
 	part := min(max(q.Args.IntOr("offload_num_in_group", 1), 0), group)
-	x := q.RankWeights * units.Bytes(part) / units.Bytes(group)
+	x := units.Bytes(float64(sane(q.RankWeights)) * float64(part) / float64(group))
 	switch q.Args.Str("offload_mode") {
 	case "meta":
 		return figure.New(units.Bytes(0), figure.Exact)
@@ -41,6 +41,12 @@ func groupOffload(q Request, group, n int64) figure.Bytes {
 	}
 	return figure.Band(x, x/2, 2*x, figure.Estimated).Times(n)
 }
+
+// mostBytes bounds what one rank can be said to take, so that all ranks of a
+// host add up without overflow: 8 TiB.
+const mostBytes = 8 * units.TiB
+
+func sane(b units.Bytes) units.Bytes { return min(max(b, 0), mostBytes) }
 
 // mooncakeSegment is the memory that one Mooncake store client gives to the
 // store when nothing else is said.
@@ -64,7 +70,7 @@ func storageOf(q Request) figure.Bytes {
 				segment, basis = s, figure.Measured
 			}
 		case float64:
-			segment, basis = units.Bytes(min(max(v, 0), 1<<50)), figure.Measured
+			segment, basis = units.Bytes(min(max(v, 0), float64(mostBytes))), figure.Measured
 		}
 	}
 	// From 0.5.9 the segment is shared out over the ranks of a replica.
@@ -87,7 +93,7 @@ func mooncakeSize(s string) (units.Bytes, bool) {
 		s, unit = strings.TrimSpace(t), int64(units.GiB)
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n < 0 || n > 1<<50/unit {
+	if err != nil || n < 0 || n > int64(mostBytes)/unit {
 		return 0, false
 	}
 	return units.Bytes(n * unit), true

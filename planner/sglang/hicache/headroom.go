@@ -19,6 +19,12 @@ func HeadroomOf(r release.Release, h machine.Host) *units.Bytes {
 			least = &room
 		}
 	}
+	if h.Limit == machine.LimitFile && h.LimitBytes != nil {
+		// A container that does not run yet: its cgroup starts empty, and the
+		// cgroups of whoever read the machine do not hold for it.
+		keep(*h.LimitBytes)
+		return least
+	}
 	for _, c := range h.Cgroups {
 		if c.UsageBytes == nil {
 			continue
@@ -29,13 +35,13 @@ func HeadroomOf(r release.Release, h machine.Host) *units.Bytes {
 		}
 		keep(c.LimitBytes - used)
 	}
-	if least == nil && h.LimitBytes != nil && (h.Limit == machine.LimitCgroup || h.Limit == machine.LimitFile) {
+	if least == nil && h.LimitBytes != nil && h.Limit == machine.LimitCgroup {
 		var used units.Bytes
 		if h.CgroupUsageBytes != nil {
 			used = *h.CgroupUsageBytes
-			if r.AtLeast("0.5.22") && h.CgroupFileBytes != nil {
-				used = max(0, used-*h.CgroupFileBytes)
-			}
+		}
+		if r.AtLeast("0.5.22") && h.CgroupFileBytes != nil {
+			used = max(0, used-*h.CgroupFileBytes)
 		}
 		keep(*h.LimitBytes - used)
 	}
