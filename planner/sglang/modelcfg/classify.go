@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sglplan/sglplan/planner/finding"
+	"github.com/sglplan/sglplan/planner/sglang/release"
 )
 
 // classify names the kind of pools and decides whether they are modelled.
@@ -55,11 +56,11 @@ var firstRelease = archSet{
 	"MiniMaxM3SparseForConditionalGeneration": "0.5.15", "Mamba2ForCausalLM": "0.5.20", "FalconMambaForCausalLM": "0.5.20",
 }
 
-// UnknownToRelease reports whether SGLang got a class for this architecture
-// only after release r; since is that release. A launch then fails at load.
-func (m *Info) UnknownToRelease(atLeast func(string) bool) (since string, unknown bool) {
+// UnknownTo reports whether SGLang got a class for this architecture only after
+// release r, and in which; a launch then fails when the model is loaded.
+func (m *Info) UnknownTo(r release.Release) (since string, unknown bool) {
 	s, ok := firstRelease[m.Arch]
-	return s, ok && !atLeast(s)
+	return s, ok && r.Before(s)
 }
 
 // unmodelled says why the pools of a class are not computed here, "" when they

@@ -40,6 +40,10 @@ func (d *deriver) vision() *Vision {
 		}
 	}
 	out := def
+	if t == "kimi_k3" { // its class copies the file's vt_* names
+		out.Layers = clampInt(sec.IntOr("vt_num_hidden_layers", int64(def.Layers)))
+		out.Hidden = clampInt(sec.IntOr("vt_hidden_size", int64(def.Hidden)))
+	}
 	if t == "kimi_k3" {
 		// Its class knows only the names of the tower (vt_...) and answers the
 		// common ones with them.

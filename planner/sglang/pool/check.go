@@ -41,6 +41,12 @@ func (b *builder) check() {
 	if b.a.Bool("enable_unified_memory") && b.r.AtLeast("0.5.16") && (m.IsDeepseekV4 || m.Linear == nil && m.Window == nil) {
 		b.fail(CodeUnifiedUnsupported, "--enable-unified-memory", m.Arch)
 	}
+	if b.a.Bool("enable_unified_memory") && b.r.AtLeast("0.5.22") && (b.spec.eagle() || b.spec.blockDraft()) {
+		b.warn(CodeUnifiedDraft, "--enable-unified-memory", b.spec.algorithm)
+	}
+	if b.r.AtLeast("0.5.16") && b.envOn("SGLANG_ENABLE_POST_CAPTURE_KV_SIZING") {
+		b.warn(CodePostCapture, "", "")
+	}
 	if b.a.Bool("enable_kv_cache_sharding") {
 		b.warn(CodeKVSharding, "--enable-kv-cache-sharding", "")
 	}

@@ -32,8 +32,12 @@ var (
 		"the pools of a launch with KV sharding are not modelled",
 		"Logical-page KV sharding (--enable-kv-cache-sharding) keeps a part of the pages on each rank and an assembly buffer whose size depends on the backend.",
 		"Calibrate with a startup log of this launch.")
-	CodeUnifiedStates = finding.Define("unified-memory-draft-undecided",
+	CodeUnifiedDraft = finding.Define("unified-memory-draft-undecided",
 		"the draft inside the unified pool is not modelled",
 		"From 0.5.22 a draft may live inside the unified pool's pages, which changes the cost of every token.",
 		"Calibrate with a startup log of this launch, or leave out --enable-unified-memory.")
+	CodePostCapture = finding.Define("post-capture-sizing-undecided",
+		"pools sized after graph capture are not modelled",
+		"With SGLANG_ENABLE_POST_CAPTURE_KV_SIZING the pools first reserve addresses only and are filled after graph capture with what is then free; the plan shows the first pass, which is the most they can have.",
+		"Calibrate with a startup log of this launch, or unset the variable.")
 )
