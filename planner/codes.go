@@ -17,6 +17,10 @@ var (
 		"the model's files were not found",
 		"What a token costs and what the weights take follow from the model's config.json. It is looked for in the folder that the command names, in the Hugging Face cache, and in the built-in catalogue of public models.",
 		"Run the check where the files are, or name them with --model DIR, or a public model of the same shape with --model ID.")
+	CodeClassNewer = finding.Define("model-class-newer-than-release",
+		"the release does not know this model class yet",
+		"Each architecture has a first SGLang release; an older one stops with an unknown model class. Development builds carry the number of the release before them, so this is not refused.",
+		"Run a release that serves the model.")
 	CodeGPUsUnknown = finding.Define("gpus-unknown",
 		"no GPU could be read or was named",
 		"The GPUs are read through NVML on this machine, taken from the JSON of `sglplan machine`, or from the catalogue of cards.",

@@ -2,10 +2,14 @@ package planner
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/sglplan/sglplan/planner/finding"
 	"github.com/sglplan/sglplan/planner/hostledger"
 	"github.com/sglplan/sglplan/planner/sglang/hicache"
+	"github.com/sglplan/sglplan/planner/sglang/mirror"
+	"github.com/sglplan/sglplan/planner/sglang/pool"
+	"github.com/sglplan/sglplan/planner/units"
 )
 
 // hostPart is the host ledger and its findings, nil when the host is not known.
@@ -28,17 +32,33 @@ func (j *job) hostRequest(*GPU) hostledger.Request {
 	}
 	if j.info != nil {
 		q.MaxContext, q.Multimodal = int64(j.info.ContextLen), j.info.IsMultimodal
+		q.FourBit = strings.Contains(j.info.Quantization, "fp4")
 	}
 	if m := j.gpu; m.target != nil {
 		q.RankWeights = m.target.Load.Value
+		// The files of all ranks together; their number and sizes are not known.
+		q.Checkpoint.Bytes = q.RankWeights * units.Bytes(j.layout.TP*j.layout.PP)
 	}
-	if m := j.gpu; m.canPlan() {
-		r := m.at(j.args.Float("mem_fraction_static")).result
-		if r.MaxTotalTokens > 0 {
-			q.Stages = [][]hicache.DevicePool{mirrored(m.sizer, r)}
-		}
-	}
+	q.Stages = j.mirroredPools()
 	return q
+}
+
+// mirroredPools are the device pools that host pools are made of. With a size
+// the geometry is enough, so that the host can be judged where the GPUs are
+// not known.
+func (j *job) mirroredPools() [][]hicache.DevicePool {
+	m := j.gpu
+	if m.sizer == nil {
+		return nil
+	}
+	var r pool.Result
+	if m.canPlan() {
+		r = m.at(j.args.Float("mem_fraction_static")).result
+	}
+	if r.MaxTotalTokens <= 0 && j.args.Int("hicache_size") <= 0 {
+		return nil
+	}
+	return mirror.Stages(mirror.Source{Release: j.rel, Args: j.args, Model: j.info, Draft: j.draft, Sizer: m.sizer, Env: j.env}, r)
 }
 
 // recommendHost takes the size that the host ledger advises where the launch

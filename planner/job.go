@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ import (
 type job struct {
 	req      Request
 	rel      release.Release
+	modelRel release.Release // whose rules size the model: rel, or the first that knows its class
 	env      map[string]string
 	given    *args.Args // as the release's argparse reads the command
 	args     *args.Args // as the release's own handling leaves them
@@ -97,9 +99,7 @@ func (j *job) readArgs() {
 		j.refused = true
 	}
 	if j.req.Model != nil {
-		info, fs := modelcfg.Derive(j.rel, j.req.Model, modelOptions(given, j.env, false))
-		j.info = info
-		j.add(fs...)
+		j.deriveModel()
 	} else {
 		j.add(modelMissing(j.given.Str("model_path"), j.req.ModelError))
 	}
@@ -112,6 +112,37 @@ func (j *job) readArgs() {
 	j.readDraft()
 }
 
+// deriveModel reads the target's files as the release does. A class that the
+// release got only later is read by the first release that has it: builds
+// between two releases carry the number of the older one.
+func (j *job) deriveModel() {
+	opt := modelOptions(j.given, j.env, false)
+	info, fs := modelcfg.Derive(j.rel, j.req.Model, opt)
+	j.modelRel = j.rel
+	if since, unknown := info.UnknownToRelease(j.rel.AtLeast); unknown {
+		j.modelRel = release.MustParse(since)
+		info, fs = modelcfg.Derive(j.modelRel, j.req.Model, opt)
+		j.add(finding.New(CodeClassNewer, finding.Warning, "--model-path", fmt.Sprintf(
+			"%s has been served since SGLang %s; %s does not know it unless it is a build made after that release. The rules of %s were applied to the model.",
+			info.Arch, since, j.rel, since)).With("run SGLang " + since + " or newer"))
+	}
+	j.info = info
+	j.add(j.elsewhere(fs)...)
+	j.req.Model = modelcfg.Effective(j.req.Model, opt.Overrides)
+}
+
+// elsewhere softens what an environment variable allows when the launch will
+// run on another machine, whose environment is not known here.
+func (j *job) elsewhere(fs []finding.Finding) []finding.Finding {
+	for i, f := range fs {
+		if j.req.Remote && f.Code == modelcfg.CodeContextTooLong && f.Severity == finding.Error {
+			fs[i].Severity = finding.Warning
+			fs[i].Detail += ". SGLang refuses it unless SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1 is set where it runs, which is not known here"
+		}
+	}
+	return fs
+}
+
 // readDraft derives the draft model: its own files, or the target's where the
 // draft is built into the checkpoint.
 func (j *job) readDraft() {
@@ -122,7 +153,7 @@ func (j *job) readDraft() {
 	if cfg == nil {
 		return
 	}
-	draft, fs := modelcfg.Derive(j.rel, cfg, modelOptions(j.args, j.env, true))
+	draft, fs := modelcfg.Derive(j.modelRel, cfg, modelOptions(j.args, j.env, true))
 	j.draft = draft
 	j.add(fs...)
 }

@@ -35,7 +35,10 @@ type Plan struct {
 	Host      *hostledger.Ledger `json:"host"`
 	Recommend *Recommendation    `json:"recommend"`
 	Findings  []finding.Finding  `json:"findings"`
-	Sweep     []SweepPoint       `json:"sweep,omitempty"`
+	// Recommended is set by Recommend: the plan is that of the recommended
+	// launch.
+	Recommended bool         `json:"recommended,omitempty"`
+	Sweep       []SweepPoint `json:"sweep,omitempty"`
 }
 
 // Source is where a launch was found when it came from a file.

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"github.com/sglplan/sglplan/planner/sglang/hicache"
 	"github.com/sglplan/sglplan/planner/sglang/pool"
 	"github.com/sglplan/sglplan/planner/units"
 )
@@ -34,31 +33,4 @@ func filled(p pool.PoolInfo, r pool.Result) int64 {
 		return r.FullTokens
 	}
 	return r.MaxTotalTokens
-}
-
-// mirrored gives the device pools the form that the host pools are made from.
-func mirrored(s *pool.Sizer, r pool.Result) []hicache.DevicePool {
-	var out []hicache.DevicePool
-	for _, p := range s.Pools() {
-		d := hicache.DevicePool{Name: p.Name, Layers: int64(p.Layers), Page: s.PageSize(), Tokens: filled(p, r)}
-		row := p.BytesPerToken
-		switch p.Name {
-		case "full":
-			d.Name, d.Kind, d.MLA = "kv", hicache.Main, p.Latent > 0
-			if p.VHeadDim != 0 && p.VHeadDim != p.HeadDim {
-				d.KeyRowBytes = int64(p.Heads * p.HeadDim * p.ElementBytes)
-			}
-		case "swa":
-			d.Kind = hicache.Window
-		case "mamba":
-			d.Kind, d.Page, row = hicache.State, 1, p.BytesPerSlot
-		case "indexer":
-			d.Kind, d.OwnedLayers = hicache.Indexer, int64(p.Layers)
-		default:
-			continue
-		}
-		d.RowBytes = row / max(d.Layers, 1)
-		out = append(out, d)
-	}
-	return out
 }

@@ -17,13 +17,14 @@ func Recommend(req Request) *Plan {
 	first := prepare(req)
 	p := first.check()
 	r := p.Recommend
+	p.Recommended = true
 	if r == nil || len(r.Changed) == 0 {
 		return p
 	}
 	req.Launch = edited(req.Launch, first.given, r.Changed)
 	second := Check(req)
 	// What was recommended is kept: the second look only shows what it gives.
-	second.Recommend = r
+	second.Recommend, second.Recommended = r, true
 	return second
 }
 

@@ -42,6 +42,9 @@ type Request struct {
 	// Env is the environment the launch will see; what the command itself sets
 	// wins over it.
 	Env map[string]string
+	// Remote says that the launch will run on another machine than this one, so
+	// that variables which are not in Env may be set there.
+	Remote bool
 	// ReadFile reads a file that the command names (--config); nil means that
 	// no file can be read.
 	ReadFile func(name string) ([]byte, error)

@@ -81,6 +81,7 @@ func Requests(ctx context.Context, cmds []*launch.Command, o Options) ([]planner
 			Launch: cmd, Machines: machines, GPUFree: o.GPUFree, GPUWeights: o.GPUWeights,
 			Calibration: o.Calibration, TokensPerRequest: o.TokensPerRequest, Ignore: o.Ignore,
 			Env: env, ReadFile: os.ReadFile, Findings: found,
+			Remote: o.GPUs != "" || len(o.Machines) > 0,
 		}
 		if r.Release, err = o.release(cmd, env); err != nil {
 			return nil, err

@@ -6,4 +6,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func checkFleet(cmd *cobra.Command, o *planOptions, args []string) error { return errors.New("--machines: not read") }
+func checkFleet(cmd *cobra.Command, o *planOptions, args []string) error {
+	return errors.New("--machines: not read")
+}

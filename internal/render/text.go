@@ -228,11 +228,30 @@ func (o Options) findings(b *strings.Builder, p *planner.Plan) {
 		return
 	}
 	b.WriteByte('\n')
-	for sev := finding.Error; sev >= finding.Info; sev-- {
+	for sev := finding.Error; sev > finding.Info; sev-- {
 		for _, f := range p.Findings {
 			if f.Severity == sev {
 				o.finding(b, f)
 			}
+		}
+	}
+	o.notes(b, p.Findings)
+}
+
+// notes are the findings that only tell: one short paragraph each.
+func (o Options) notes(b *strings.Builder, fs []finding.Finding) {
+	for _, f := range fs {
+		if f.Severity != finding.Info {
+			continue
+		}
+		text := f.Detail
+		if text == "" {
+			text = f.Summary
+		}
+		lines := strings.Split(strings.TrimRight(wrap("note: "+text, "  ", o.width()), "\n"), "\n")
+		lines[0] = lines[0][2:]
+		for _, l := range lines {
+			b.WriteString(o.paint(dim, l) + "\n")
 		}
 	}
 }
@@ -280,13 +299,36 @@ func place(p *finding.Position) string {
 	return strings.Join(parts, ", ")
 }
 
+// command is what to run instead when the launch is not safe as it stands; a
+// safe one is told what it leaves on the table.
 func (o Options) command(b *strings.Builder, p *planner.Plan) {
 	r := p.Recommend
-	if r == nil || len(r.Changed) == 0 || len(r.Argv) == 0 {
+	if r == nil || len(r.Argv) == 0 {
+		return
+	}
+	if p.Verdict == planner.OK && !p.Recommended {
+		o.unused(b, p)
+		return
+	}
+	if len(r.Changed) == 0 && !p.Recommended {
 		return
 	}
 	b.WriteString("\nRun instead:\n")
 	b.WriteString(Command(r.Argv, "  ", o.width()))
+}
+
+// unused says what a larger fraction would win.
+func (o Options) unused(b *strings.Builder, p *planner.Plan) {
+	r := p.Recommend
+	if p.GPU == nil || p.GPU.MaxTotalNumTokens == nil || r.MaxTotalNumTokens == nil {
+		return
+	}
+	have, best := p.GPU.MaxTotalNumTokens.Value, r.MaxTotalNumTokens.Value
+	if have <= 0 || float64(best) < 1.02*float64(have) {
+		return
+	}
+	fmt.Fprintf(b, "\nRoom for more: --mem-fraction-static %s gives %s tokens, %.0f %% more.\n",
+		fraction(*r.MemFractionStatic), count(best), (float64(best)/float64(have)-1)*100)
 }
 
 // Findings writes findings alone, the worst first.
