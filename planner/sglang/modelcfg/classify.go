@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/sglplan/sglplan/planner/finding"
-	"github.com/sglplan/sglplan/planner/sglang/release"
 )
 
 // classify names the kind of pools and decides whether they are modelled.
@@ -56,11 +55,12 @@ var firstRelease = archSet{
 	"MiniMaxM3SparseForConditionalGeneration": "0.5.15", "Mamba2ForCausalLM": "0.5.20", "FalconMambaForCausalLM": "0.5.20",
 }
 
-// UnknownTo reports whether SGLang got a class for this architecture only after
-// release r, and in which; a launch then fails when the model is loaded.
-func (m *Info) UnknownTo(r release.Release) (since string, unknown bool) {
+// UnknownToRelease reports whether SGLang got a class for this architecture
+// only after a release, given by its AtLeast, and in which; a launch then fails
+// when the model is loaded.
+func (m *Info) UnknownToRelease(atLeast func(string) bool) (since string, unknown bool) {
 	s, ok := firstRelease[m.Arch]
-	return s, ok && r.Before(s)
+	return s, ok && !atLeast(s)
 }
 
 // unmodelled says why the pools of a class are not computed here, "" when they
