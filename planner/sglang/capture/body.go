@@ -47,9 +47,13 @@ func (p *plan) body() activation.Body {
 	if p.l.pp > 1 { // a stage hands on hidden states and residual
 		b.Extra++
 	}
-	if p.l.dp > 1 {
+	if p.info.HCMult > 1 { // residual streams, read and written by every layer
+		b.Lead = 2 * int64(p.info.HCMult)
+	}
+	if p.l.dp > 1 && !p.exchanged() {
 		b.Gather = p.l.dp
-	} else if p.l.tp > 1 && p.customReduce() {
+	}
+	if p.l.dp == 1 && p.l.tp > 1 && p.customReduce() {
 		b.ReduceMax = reduceMax
 	}
 	firstMoE := int64(m.FirstKDenseReplace)
@@ -62,6 +66,13 @@ func (p *plan) body() activation.Body {
 		b.Stack = append(b.Stack, l)
 	}
 	return b
+}
+
+// exchanged reports experts whose tokens travel by an all-to-all instead of a
+// gather of all ranks' batches.
+func (p *plan) exchanged() bool {
+	a2a := p.a.Str("moe_a2a_backend")
+	return a2a != "" && a2a != "none"
 }
 
 // reduceMax is the largest message of the custom all-reduce.

@@ -45,7 +45,7 @@ func (p *plan) reduceFusion() bool {
 	if p.a.Has("flashinfer_allreduce_fusion_backend") || p.a.Bool("enable_flashinfer_allreduce_fusion") {
 		return true
 	}
-	if a2a := p.a.Str("moe_a2a_backend"); a2a != "" && a2a != "none" {
+	if p.exchanged() {
 		return false
 	}
 	if p.r.Before("0.5.10") && strings.Contains(p.card.Name, "H20") && !strings.Contains(p.card.Name, "H200") {

@@ -153,7 +153,7 @@ func (p *plan) decode() {
 	c.Fixed = append(c.Fixed,
 		activation.Term{Name: "logits shared by the graphs", Group: activation.Buffers,
 			Bytes: figure.New(units.Bytes(rows*p.out.Body.Vocab*4), figure.Exact), Source: "SGLang: largest batch x vocabulary, fp32"},
-		p.tables(top, n),
+		p.tables(sizes),
 		scaled("decode graph objects", n*p.out.Body.Layers, p.rates().decode, "fitted on 8 launches of 0.5.17 on H200"),
 		fixed("rest of the decode capture", activation.Graphs, 15, -15, 45, "fitted on 7 launches"),
 	)
@@ -165,7 +165,7 @@ func (p *plan) decode() {
 	}
 	p.out.Decode = c
 	p.out.DecodeFirst = p.r.Before("0.5.14")
-	p.out.DecodeAlone = []activation.Term{fixed("first captured forward", activation.Graphs, 60, 15, 110, "fitted on 2 launches")}
+	p.out.DecodeAlone = []activation.Term{fixed("first captured forward", activation.Graphs, 35, 0, 110, "fitted on 9 launches")}
 }
 
 // poolBound drops the sizes above the request pool, whose size joins the list.

@@ -12,6 +12,7 @@ import (
 type table struct {
 	requests, rows int64 // of the largest captured batch; rows count draft tokens
 	sizes          int64 // captured batches
+	every          int64 // rows of all captured batches together
 	context, page  int64
 	windows        int64 // 2 when window layers have tables of their own
 	draft          int64 // draft tokens of a request, 0 without a draft
@@ -23,19 +24,23 @@ var tablesOf = map[string]func(p *plan, t table) int64{
 	"fa3": (*plan).pageTables, "fa4": (*plan).pageTables, "trtllm_mha": (*plan).pageTables,
 	"trtllm_mla": (*plan).pageTables, "flashmla": (*plan).pageTables, "cutlass_mla": (*plan).pageTables,
 	"dsa": (*plan).pageTables, "nsa": (*plan).pageTables,
-	"flashinfer": (*plan).flashinferTables, "triton": (*plan).tritonTables,
+	"flashinfer": (*plan).flashinferTables, "triton": (*plan).tritonTables, "dsv4": (*plan).compressedTables,
 }
 
 // tables is the term of the captured decode batches; two backends share
 // nothing, but only one of them decodes, so the larger counts.
-func (p *plan) tables(top, sizes int64) activation.Term {
-	t := table{requests: top, rows: top * p.spec.verifyTokens(), sizes: sizes, context: int64(p.info.ContextLen),
+func (p *plan) tables(captured []int64) activation.Term {
+	top := captured[0]
+	t := table{requests: top, rows: top * p.spec.verifyTokens(), sizes: int64(len(captured)), context: int64(p.info.ContextLen),
 		page: max(1, p.a.Int("page_size")), windows: 1}
 	if p.info.Window != nil {
 		t.windows = 2
 	}
 	if p.spec.on() {
 		t.draft = p.spec.verifyTokens()
+	}
+	for _, n := range captured {
+		t.every += n * p.spec.verifyTokens()
 	}
 	var n int64
 	for _, b := range p.back {
@@ -63,6 +68,11 @@ func (p *plan) pageTables(t table) int64 {
 	}
 	return n
 }
+
+// compressedTables: DeepSeek-V4's backend pins an index of 4 bytes for every
+// compressed token of the context, one in four, for each captured batch. That
+// accounts for the 10 GiB that a 1M context is known to take.
+func (p *plan) compressedTables(t table) int64 { return t.every * t.context }
 
 // flashinferTables: token indices of 4 bytes for each wrapper, a custom mask
 // of a byte, and an index workspace of 8 MiB that the library makes for every
