@@ -10,9 +10,26 @@ func (x *resolver) missingDefaults() {
 	if x.Str("mamba_scheduler_strategy") == "auto" && x.r.Before("0.5.14") {
 		x.rule("mamba_scheduler_strategy", "no_buffer", "hybrid-strategy")
 	}
+	x.draftQuantization()
 	if x.Str("quantization") == "unquant" {
 		x.unquantised = true
 		x.rule("quantization", nil, "unquantised")
+	}
+}
+
+// draftQuantization: the draft is quantised like the target unless its own flag
+// says otherwise, in every release that has that flag.
+func (x *resolver) draftQuantization() {
+	const field = "speculative_draft_model_quantization"
+	v, ok := x.Get(field)
+	if !ok {
+		return
+	}
+	if v.V == nil && x.Has("quantization") {
+		x.rule(field, x.Str("quantization"), "draft-quantization")
+	}
+	if x.Str(field) == "unquant" {
+		x.rule(field, nil, "draft-quantization")
 	}
 }
 

@@ -45,6 +45,7 @@ var ruleReasons = map[string]string{
 
 	// model families
 	"checkpoint-quantization":  "config.json names the quantization",
+	"draft-quantization":       "a draft is quantised like its target unless --speculative-draft-model-quantization says otherwise",
 	"unquantised":              "--quantization unquant stands for none",
 	"deepseek-fp8":             "DeepSeek-V3 checkpoints without a named quantization are fp8",
 	"mistral-large-dtype":      "Mistral Large 3 runs in bfloat16",

@@ -15,7 +15,9 @@ import (
 // None. Texts are quoted, None, True and False are Python's, and so are truth,
 // equality and the order of operators. Ordering with None is false, where
 // Python would stop: SGLang asks for None first. len(x), given(x) (the user set
-// it) and asked(x) (its value before resolution) are the functions.
+// it) and asked(x) (its value before resolution) are the functions. The names
+// in derived hold across releases; arch is the model's architecture, compute
+// the card's capability (90), each None where it is not known.
 
 // scope gives an expression its values.
 type scope interface {

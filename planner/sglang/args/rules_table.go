@@ -62,11 +62,17 @@ func Rules(r release.Release) []Rule {
 	return out
 }
 
+// RuleFacts are what rules ask for besides the arguments.
+type RuleFacts struct {
+	Arch    string // the model's first architecture, "" when not known
+	Compute int    // compute capability of the card, 90 for 9.0, 0 when not known
+}
+
 // Judge evaluates the rules that are conditions over fields. parsed is what
 // Parse returned, resolved what became of it (parsed again where resolution is
 // not wanted). A rule whose flags a finding in already refuses is not said
 // again, and one that reads a value not known statically is left out.
-func Judge(r release.Release, parsed, resolved *Args, already []finding.Finding) []finding.Finding {
+func Judge(r release.Release, parsed, resolved *Args, facts RuleFacts, already []finding.Finding) []finding.Finding {
 	base, _ := Nearest(r)
 	refused := map[string]bool{}
 	for _, f := range already {
@@ -85,7 +91,7 @@ func Judge(r release.Release, parsed, resolved *Args, already []finding.Finding)
 		if !c.moved(parsed) && !c.moved(resolved) {
 			continue
 		}
-		s := &ruleScope{at: at, parsed: parsed, resolved: resolved}
+		s := &ruleScope{at: at, parsed: parsed, resolved: resolved, facts: facts}
 		if truth(c.holds(s)) && !s.unknown {
 			f := u.finding(base, s)
 			refused[f.Flag] = true
@@ -135,6 +141,7 @@ func fieldOf(flag string, at int) string {
 type ruleScope struct {
 	at               int
 	parsed, resolved *Args
+	facts            RuleFacts
 	unknown          bool // a value that is not known statically was read
 }
 
@@ -161,6 +168,16 @@ func (s *ruleScope) field(name string) any {
 			return s.read(s.resolved, "dp_size")
 		}
 		return int64(1)
+	case "arch":
+		if s.facts.Arch == "" {
+			return nil
+		}
+		return s.facts.Arch
+	case "compute":
+		if s.facts.Compute == 0 {
+			return nil
+		}
+		return int64(s.facts.Compute)
 	case "lora_on":
 		return truth(s.read(s.resolved, "enable_lora")) || truth(s.read(s.resolved, "lora_paths"))
 	}

@@ -12,11 +12,24 @@ import (
 )
 
 type ruleCase struct {
-	ID    string
-	Since string
-	Until string
-	Bad   []string
-	OK    *[]string
+	ID     string
+	Since  string
+	Until  string
+	Judged Judgement
+	Bad    []string
+	OK     *[]string
+	Launch *[]string
+	Expect map[string]any
+	Model  string
+	GPU    string
+}
+
+// ends are the first and the last release of a rule.
+func (c ruleCase) ends() []string {
+	if c.Until == "" {
+		return []string{c.Since, release.Newest.String()}
+	}
+	return []string{c.Since, c.Until}
 }
 
 func ruleCases(t *testing.T) []ruleCase {
@@ -35,7 +48,7 @@ func judge(t *testing.T, r release.Release, argv []string) []finding.Finding {
 	for _, f := range fs {
 		require.NotEqual(t, finding.Error, f.Severity, "%s %v: %s", r, argv, f.Detail)
 	}
-	return Judge(r, a, a, nil)
+	return Judge(r, a, a, RuleFacts{}, nil)
 }
 
 func ruleIDs(fs []finding.Finding) []string {
@@ -52,11 +65,10 @@ func ruleIDs(fs []finding.Finding) []string {
 func TestRuleConditions(t *testing.T) {
 	bad, ok := 0, 0
 	for _, c := range ruleCases(t) {
-		ends := []string{c.Since, c.Until}
-		if c.Until == "" {
-			ends[1] = release.Newest.String()
+		if c.Judged != ByCondition || c.Model != "" {
+			continue
 		}
-		for _, v := range ends {
+		for _, v := range c.ends() {
 			r := release.MustParse(v)
 			if c.Bad != nil && knows(r, c.Bad) {
 				require.Contains(t, joinLines(ruleIDs(judge(t, r, c.Bad))), "(rule "+c.ID+")", "%s %s %v", c.ID, v, c.Bad)
@@ -104,11 +116,11 @@ func TestRuleList(t *testing.T) {
 func TestJudgeKeepsQuiet(t *testing.T) {
 	ws := words("--model-path", "m", "--tp-size", "4", "--nnodes", "3")
 	a, _ := Parse(release.Newest, ws, ParseOptions{})
-	require.Len(t, Judge(release.Newest, a, a, nil), 1)
-	require.Empty(t, Judge(release.Newest, a, a, []finding.Finding{finding.New(CodeRule, finding.Error, "--nnodes", "said")}))
+	require.Len(t, Judge(release.Newest, a, a, RuleFacts{}, nil), 1)
+	require.Empty(t, Judge(release.Newest, a, a, RuleFacts{}, []finding.Finding{finding.New(CodeRule, finding.Error, "--nnodes", "said")}))
 	ws[5].Unknown = true
 	a, _ = Parse(release.Newest, ws, ParseOptions{})
-	require.Empty(t, Judge(release.Newest, a, a, nil))
+	require.Empty(t, Judge(release.Newest, a, a, RuleFacts{}, nil))
 }
 
 // TestDefaultsBreakNoRule evaluates every condition on nothing but defaults,
@@ -186,6 +198,6 @@ func FuzzExpressions(f *testing.F) {
 func BenchmarkJudge(b *testing.B) {
 	a, _ := Parse(release.Newest, words("--model-path", "m", "--tp-size", "8"), ParseOptions{})
 	for b.Loop() {
-		Judge(release.Newest, a, a, nil)
+		Judge(release.Newest, a, a, RuleFacts{}, nil)
 	}
 }

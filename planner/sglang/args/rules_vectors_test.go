@@ -7,8 +7,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sglplan/sglplan/planner/finding"
+	"github.com/sglplan/sglplan/planner/model"
 	"github.com/sglplan/sglplan/planner/sglang/release"
 )
+
+// facts of a vector's model and card.
+func (v vector) facts(configs map[string]*model.Config) RuleFacts {
+	f := RuleFacts{Compute: v.GPU.Capability[0]*10 + v.GPU.Capability[1]}
+	if c := configs[v.model()]; c != nil {
+		if archs := c.Top.Strs("architectures"); len(archs) > 0 {
+			f.Arch = archs[0]
+		}
+	}
+	return f
+}
 
 // TestJudgeResolvedVectors: after resolution, too, no condition refuses a
 // launch that SGLang accepts.
@@ -25,7 +37,7 @@ func TestJudgeResolvedVectors(t *testing.T) {
 		if finding.Worst(found) == finding.Error {
 			continue // the other test's matter
 		}
-		require.Empty(t, Judge(r, parsed, out, found), "%s %v", v.Tag, v.Argv)
+		require.Empty(t, Judge(r, parsed, out, v.facts(configs), found), "%s %v", v.Tag, v.Argv)
 		n++
 	}
 	t.Logf("%d launches", n)

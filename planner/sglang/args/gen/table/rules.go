@@ -22,8 +22,15 @@ type Rule struct {
 	Judged    string   `json:"judged"`
 	Why       string   `json:"why,omitempty"`
 	Condition string   `json:"condition,omitempty"`
-	Bad       []string `json:"bad,omitempty"`
-	OK        []string `json:"ok,omitempty"`
+	// Launches that the tests run: one that the rule refuses, one that it lets
+	// through, or one whose fields it sets. Model names a test configuration and
+	// GPU a card, for rules judged by resolution.
+	Bad    []string       `json:"bad,omitempty"`
+	OK     []string       `json:"ok,omitempty"`
+	Launch []string       `json:"launch,omitempty"`
+	Expect map[string]any `json:"expect,omitempty"`
+	Model  string         `json:"model,omitempty"`
+	GPU    string         `json:"gpu,omitempty"`
 }
 
 var judgements = map[string]string{"parse": "ByParse", "resolution": "ByResolution",
