@@ -58,7 +58,11 @@ func (j *job) mirroredPools() [][]hicache.DevicePool {
 	if r.MaxTotalTokens <= 0 && j.args.Int("hicache_size") <= 0 {
 		return nil
 	}
-	return mirror.Stages(mirror.Source{Release: j.rel, Args: j.args, Model: j.info, Draft: j.draft, Sizer: m.sizer, Env: j.env}, r)
+	stages := mirror.Stages(mirror.Source{Release: j.rel, Args: j.args, Model: j.info, Draft: j.draft, Sizer: m.sizer, Env: j.env}, r)
+	if r.MaxTotalTokens <= 0 && hicache.SharesSize(stages[0]) {
+		return nil
+	}
+	return stages
 }
 
 // recommendHost takes the size that the host ledger advises where the launch

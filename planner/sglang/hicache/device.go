@@ -126,3 +126,15 @@ func saneStages(stages [][]DevicePool) [][]DevicePool {
 	}
 	return out
 }
+
+// SharesSize reports pools that divide --hicache-size by what their device
+// pools take, so that their own sizes mean nothing before those are known.
+func SharesSize(pools []DevicePool) bool {
+	n := 0
+	for _, p := range pools {
+		if p.sized() {
+			n++
+		}
+	}
+	return n > 1
+}
