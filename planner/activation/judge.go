@@ -41,6 +41,20 @@ func Judge(r Result, free figure.Bytes) (Phase, finding.Severity) {
 	}
 }
 
+// With returns what the launch takes when so much is free where its pools end:
+// without prefill graphs below the gate, and with the low end of serving at
+// what is alive at once where less than the high end is free, because the
+// allocator then empties its cache and reserves less.
+func (r Result) With(free figure.Bytes) Result {
+	if r.NoPrefillGraphs != nil && free.Value < r.GateAt.Value {
+		r = r.Gated()
+	}
+	if free.Value < r.Serving.High {
+		r.Serving.Low = min(r.Serving.Low, r.ServingFloor)
+	}
+	return r
+}
+
 // Gated returns the result after the gate has left the prefill graphs out, at
 // the same size of the pool; r itself where there is no gate.
 func (r Result) Gated() Result {

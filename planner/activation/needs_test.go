@@ -139,6 +139,13 @@ func TestJudgeAtTheGate(t *testing.T) {
 	}
 }
 
+// Where memory is short the launch lives on less than it would take.
+func TestWith(t *testing.T) {
+	r := Result{Serving: figure.Band(6*units.GiB, 5*units.GiB, 7*units.GiB, figure.Estimated), ServingFloor: 4 * units.GiB}
+	require.Equal(t, 5*units.GiB, r.With(at(8)).Serving.Low)
+	require.Equal(t, 4*units.GiB, r.With(at(6.5)).Serving.Low)
+}
+
 func BenchmarkReplay(b *testing.B) {
 	for _, name := range []string{"dense", "moe", "marlin", "linear"} {
 		l := launch(bodies[name], 8192, true)
