@@ -27,6 +27,10 @@ var (
 		"Reserved huge pages are not available to the host pools",
 		"Reserved huge pages are taken out of the available memory whether they are used or not. SGLang uses them only with SGLANG_HUGEPAGE_SIZE (0.5.13 on), and its own check still does not count them.",
 		"Release them with sysctl vm.nr_hugepages=0, or set SGLANG_HUGEPAGE_SIZE=2MB and expect its check to refuse.")
+	CodeARC = finding.Define("zfs-cache-large",
+		"The ZFS cache holds memory that counts as used",
+		"The ARC gives memory back when the kernel asks, but slowly under sudden pinning, and the kernel does not count it as available. It is not added to what is available here.",
+		"Lower zfs_arc_max before the start, or give --host-available yourself.")
 	CodeUnifiedMachine = finding.Define("unified-memory-machine",
 		"CPU and GPU share one memory on this machine",
 		"On DGX Spark, Jetson and APUs weights, KV cache, host pools and page cache come from the same memory. A host pool gains nothing there, and the host figures here do not include what the GPU takes.",
@@ -36,7 +40,7 @@ var (
 // hostFindings are about the set-up of the host rather than its size.
 func hostFindings(q Request, l *Ledger) []finding.Finding {
 	var found []finding.Finding
-	for _, check := range []func(Request, *Ledger) (finding.Finding, bool){shm, memlock, overcommit, hugepages, unifiedMachine} {
+	for _, check := range []func(Request, *Ledger) (finding.Finding, bool){shm, memlock, overcommit, hugepages, arc, unifiedMachine} {
 		if f, ok := check(q, l); ok {
 			found = append(found, f)
 		}
@@ -60,7 +64,7 @@ func shm(q Request, _ *Ledger) (finding.Finding, bool) {
 	}
 	f := finding.New(CodeShm, finding.Warning, "", fmt.Sprintf("/dev/shm has %s; %s is the usual need of this launch.", *q.Host.SHMBytes, need))
 	f.Figures = map[string]int64{"shm_bytes": int64(*q.Host.SHMBytes), "need_bytes": int64(need)}
-	return f.With("start the container with --shm-size " + strings.ReplaceAll(fmt.Sprint(int64(need/units.GiB)), " ", "") + "g"), true
+	return f.With(fmt.Sprintf("start the container with --shm-size %dg", int64(need/units.GiB))), true
 }
 
 // rdma names what registers memory with a network card in this launch.
@@ -112,6 +116,14 @@ func hugepages(q Request, l *Ledger) (finding.Finding, bool) {
 	}
 	f := finding.New(CodeHugepages, finding.Info, "", fmt.Sprintf("%s is reserved as huge pages and missing from the %s available.", gb(*n), gb(l.AvailableBytes)))
 	return f, true
+}
+
+func arc(q Request, l *Ledger) (finding.Finding, bool) {
+	n := q.Host.ARCBytes
+	if n == nil || *n < 4*units.GiB || *n < hostSize(q.Host)/20 {
+		return finding.Finding{}, false
+	}
+	return finding.New(CodeARC, finding.Info, "", fmt.Sprintf("The cache could give back %s beside the %s available.", gb(*n), gb(l.AvailableBytes))), true
 }
 
 // unified are marks in the names of GPUs that have no memory of their own.

@@ -68,7 +68,10 @@ type Ledger struct {
 	RatioUsed     float64            `json:"ratio_used,omitempty"`
 	Auto          *hicache.Auto      `json:"auto,omitempty"`
 	Advice        *Advice            `json:"advice,omitempty"`
-	Entries       []Entry            `json:"ledger"`
+	// StagingBytes is GPU memory of a rank for transfers to the host pools,
+	// taken after graph capture and outside --mem-fraction-static.
+	StagingBytes units.Bytes `json:"gpu_staging_bytes,omitempty"`
+	Entries      []Entry     `json:"ledger"`
 
 	plan hicache.HostPools
 	rest rest
@@ -143,7 +146,7 @@ func (l *Ledger) addPools(q Request) []finding.Finding {
 		return found
 	}
 	l.PerRankBytes, l.TotalBytes = plan.PerRankBytes, plan.TotalBytes
-	l.Pools, l.RatioUsed, l.Auto = plan.Pools, plan.RatioUsed, plan.Auto
+	l.Pools, l.RatioUsed, l.Auto, l.StagingBytes = plan.Pools, plan.RatioUsed, plan.Auto, plan.StagingBytes
 	if plan.Pools == nil {
 		l.Pools = []hicache.HostPool{}
 		return found

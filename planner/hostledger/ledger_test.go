@@ -303,13 +303,13 @@ func TestHostSetup(t *testing.T) {
 	h := founding()
 	h.SHMBytes, h.MemlockBytes = ptr(64*units.MiB), ptr(64*units.KiB)
 	h.Overcommit, h.CommitLeftBytes = ptr(2), ptr(100*units.GB)
-	h.HugepagesBytes = ptr(8 * units.GiB)
+	h.HugepagesBytes, h.ARCBytes = ptr(8*units.GiB), ptr(60*units.GB)
 	f := tp8(40)
 	f["hicache_storage_backend"] = "mooncake"
 	q := request("0.5.18", h, f, kimi(100000))
 	q.GPUs = []machine.GPU{{Name: "NVIDIA GB10"}}
 	_, found := Build(q)
-	assert.Equal(t, []finding.Code{CodeShm, CodeMemlock, CodeOvercommit, CodeHugepages, CodeUnifiedMachine}, codes(found))
+	assert.Equal(t, []finding.Code{CodeShm, CodeMemlock, CodeOvercommit, CodeHugepages, CodeARC, CodeUnifiedMachine}, codes(found))
 	for _, f := range found {
 		assert.NotEmpty(t, f.Detail)
 		assert.False(t, strings.Contains(f.Detail, "%!"), f.Detail)

@@ -242,6 +242,47 @@ func TestDecodeRetraction(t *testing.T) {
 	}
 }
 
+// Options and layouts that end the start when the pools are built.
+func TestRefusedCombinations(t *testing.T) {
+	heads := DevicePool{Name: "kv", Kind: Main, Layers: 32, RowBytes: 4096, Page: 1, Tokens: 1000}
+	wide := heads
+	wide.KeyRowBytes = 3000
+	states := DevicePool{Name: "mamba", Kind: State, Layers: 32, RowBytes: 4096, Page: 1, Tokens: 100}
+	index := DevicePool{Name: "indexer", Kind: Indexer, Layers: 61, RowBytes: 132, Page: 64, Tokens: 1000}
+	tests := []struct {
+		name    string
+		version string
+		fields  fields
+		pools   []DevicePool
+		want    []finding.Code
+	}{
+		{"unified memory", "0.5.20", fields{"enable_unified_memory": true}, []DevicePool{heads}, []finding.Code{CodeCombination}},
+		{"unified memory later", "0.5.21", fields{"enable_unified_memory": true}, []DevicePool{heads}, nil},
+		{"context parallel heads", "0.5.18", fields{"dcp_size": 2}, []DevicePool{heads}, []finding.Code{CodeCombination}},
+		{"context parallel latents", "0.5.18", fields{"dcp_size": 2}, []DevicePool{mla(1000, 64)}, nil},
+		{"context parallel with a store", "0.5.18", fields{"dcp_size": 2, "hicache_storage_backend": "file"}, []DevicePool{mla(1000, 64)}, []finding.Code{CodeCombination}},
+		{"context parallel DSA", "0.5.22", fields{"dcp_size": 2}, []DevicePool{mla(1000, 64), index}, []finding.Code{CodeCombination}},
+		{"wide keys by layer", "0.5.18", fields{"hicache_mem_layout": "layer_first"}, []DevicePool{wide}, []finding.Code{CodeLayoutUnsupported}},
+		{"states by layer", "0.5.18", fields{"hicache_mem_layout": "layer_first"}, []DevicePool{heads, states}, []finding.Code{CodeLayoutUnsupported}},
+		{"states page first in 0.5.14", "0.5.14", fields{}, []DevicePool{heads, states}, []finding.Code{CodeLayoutUnsupported}},
+		{"states before", "0.5.13", fields{}, []DevicePool{heads, states}, nil},
+		{"latents by head", "0.5.18", fields{"hicache_mem_layout": "page_head"}, []DevicePool{mla(1000, 64)}, []finding.Code{CodeLayoutUnsupported}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.fields["enable_hierarchical_cache"], tt.fields["hicache_size"] = true, 20
+			_, found := Plan(request(tt.version, units.TB, tt.fields, tt.pools...))
+			var got []finding.Code
+			for _, f := range found {
+				if f.Severity == finding.Error {
+					got = append(got, f.Code)
+				}
+			}
+			assert.Equal(t, tt.want, got)
+		})
+	}
+}
+
 // A fixed size gives all pipeline stages the tokens of the poorest one from
 // 0.5.15 on.
 func TestStagesShareTokens(t *testing.T) {

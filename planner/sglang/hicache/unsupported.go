@@ -78,29 +78,11 @@ func unsupported(q Request, s Settings) []finding.Finding {
 			add(CodeRatioNeeded, "--hicache-ratio", "Neither --hicache-size nor --hicache-ratio is given.", byRatio)
 		}
 	}
+	if f, ok := badCombination(q, s, pools); ok {
+		found = append(found, f)
+	}
 	if f, ok := badLayout(q, s, pools); ok {
 		found = append(found, f)
 	}
 	return found
-}
-
-func badLayout(q Request, s Settings, pools []DevicePool) (finding.Finding, bool) {
-	for _, p := range pools {
-		bad := false
-		switch {
-		case p.KeyRowBytes > 0:
-			bad = s.Layout == "layer_first"
-		case p.Kind == State && q.Release.Within("0.5.14", "0.5.15.post9"):
-			bad = s.Layout != "page_first_direct"
-		case p.Kind == State && q.Release.AtLeast("0.5.16"):
-			bad = s.Layout == "layer_first"
-		}
-		if bad {
-			f := finding.New(CodeLayoutUnsupported, finding.Error, "--hicache-mem-layout",
-				fmt.Sprintf("The %s pool does not take layout %s in SGLang %s.", p.Name, s.Layout, q.Release))
-			return f.With("use a layout it takes", finding.Edit{Flag: "--hicache-mem-layout", Value: "page_first_direct"},
-				finding.Edit{Flag: "--hicache-io-backend", Value: "direct"}), true
-		}
-	}
-	return finding.Finding{}, false
 }
