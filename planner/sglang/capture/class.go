@@ -58,7 +58,10 @@ func (p *plan) unmeasured() []activation.Share {
 	add(p.l.pp > 1, "pipeline parallelism", 0.10)
 	add(p.a.Bool("enable_lora"), "LoRA", 0.15)
 	add(!p.back.only("fa3"), "attention backend "+strings.Join(p.back, " and "), 0.10)
+	add(p.card.Major != 9 && p.card.Major != 0, "cards other than Hopper", 0.10)
 	switch {
+	case p.r.Before("0.5"):
+		add(true, "release "+p.r.String(), 0.40)
 	case p.r.AtLeast("0.5.23") || p.r.Before("0.5.15"):
 		add(true, "release "+p.r.String(), 0.20)
 	case !p.r.Within("0.5.17", "0.5.17.post9"):
