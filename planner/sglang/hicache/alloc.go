@@ -69,17 +69,23 @@ func registeredWhole(r release.Release, layout string) bool {
 	return r.Before("0.5.19") || (layout != "page_first" && layout != "page_first_direct")
 }
 
+// staged are the pools whose write-back goes through a buffer on the GPU.
+var staged = map[Kind]bool{
+	Main: true, Window: true, Draft: true, DraftWindow: true, Indexer: true, DraftIndex: true, Paged: true, PagedWindow: true,
+}
+
 // StagingBytes is the GPU memory that a rank takes for write-back staging
-// after graph capture, outside --mem-fraction-static: with layout page_first
-// and kernel transfers, up to 64 pages of every pool (0.5.14 on).
+// after graph capture, outside --mem-fraction-static: with layout page_first,
+// up to 64 pages of every pool of rows (0.5.14 on).
 func StagingBytes(r release.Release, s Settings, pools []HostPool) units.Bytes {
-	if r.Before("0.5.14") || s.Layout != "page_first" || s.IO != "kernel" && s.IO != "" {
+	if r.Before("0.5.14") || s.Layout != "page_first" {
 		return 0
 	}
+	const chunk = 64 // pages
 	var total units.Bytes
 	for _, p := range pools {
-		if p.Kind == Main || p.Kind == Window || p.Kind == Draft || p.Kind == DraftWindow || p.Kind == Indexer {
-			total = add(total, units.Bytes(mul(mul(min(p.Pages, 64), p.page), p.BytesPerToken)))
+		if staged[p.Kind] && p.Pages > 0 {
+			total = add(total, p.RequestedBytes/units.Bytes(p.Pages)*units.Bytes(min(p.Pages, chunk)))
 		}
 	}
 	return total

@@ -283,6 +283,18 @@ func TestRefusedCombinations(t *testing.T) {
 	}
 }
 
+// GPU memory for write-back: 64 pages of 64 tokens of a Kimi cache.
+func TestStaging(t *testing.T) {
+	f := fields{"tp_size": 8, "enable_hierarchical_cache": true, "hicache_size": 48}
+	h, _ := Plan(request("0.5.18", 402*units.GB, f, mla(158976, 64)))
+	assert.Equal(t, units.Bytes(64*64*70272), h.StagingBytes)
+	f["hicache_mem_layout"] = "page_first_direct"
+	h, _ = Plan(request("0.5.18", 402*units.GB, f, mla(158976, 64)))
+	assert.Zero(t, h.StagingBytes)
+	h, _ = Plan(request("0.5.13", 402*units.GB, f, mla(158976, 64)))
+	assert.Zero(t, h.StagingBytes)
+}
+
 // A fixed size gives all pipeline stages the tokens of the poorest one from
 // 0.5.15 on.
 func TestStagesShareTokens(t *testing.T) {
