@@ -71,7 +71,8 @@ type RuleFacts struct {
 // Judge evaluates the rules that are conditions over fields. parsed is what
 // Parse returned, resolved what became of it (parsed again where resolution is
 // not wanted). A rule whose flags a finding in already refuses is not said
-// again, and one that reads a value not known statically is left out.
+// again, and one that reads a value not known statically is left out. Texts
+// that SGLang reads as JSON after parsing are looked into as well.
 func Judge(r release.Release, parsed, resolved *Args, facts RuleFacts, already []finding.Finding) []finding.Finding {
 	base, _ := Nearest(r)
 	refused := map[string]bool{}
@@ -81,7 +82,7 @@ func Judge(r release.Release, parsed, resolved *Args, facts RuleFacts, already [
 		}
 	}
 	at, all := indexOf(base), conditions()
-	var out []finding.Finding
+	out := jsonTexts(at, parsed)
 	for i := range rules {
 		u := &rules[i]
 		if u.Condition == "" || !u.Holds(base) || u.says(refused) {

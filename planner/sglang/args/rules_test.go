@@ -3,6 +3,7 @@ package args
 import (
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -199,5 +200,22 @@ func BenchmarkJudge(b *testing.B) {
 	a, _ := Parse(release.Newest, words("--model-path", "m", "--tp-size", "8"), ParseOptions{})
 	for b.Loop() {
 		Judge(release.Newest, a, a, RuleFacts{}, nil)
+	}
+}
+
+// TestJSONText: texts that SGLang reads as JSON later.
+func TestJSONText(t *testing.T) {
+	for argv, refused := range map[string]bool{
+		"--json-model-override-args {}":                            false,
+		"--json-model-override-args {a:1}":                         true,
+		`--json-model-override-args {"a":1}`:                       false,
+		"--hicache-storage-backend-extra-config @config.toml":      false,
+		"--hicache-storage-backend-extra-config config.json":       false,
+		`--model-loader-extra-config {"enable_multithread_load":1`: true,
+	} {
+		a, fs := Parse(release.Newest, words(append([]string{"--model-path", "m"}, strings.Fields(argv)...)...), ParseOptions{})
+		require.Less(t, finding.Worst(fs), finding.Error)
+		fs = Judge(release.Newest, a, a, RuleFacts{}, nil)
+		require.Equal(t, refused, finding.Worst(fs) == finding.Error, "%s: %+v", argv, fs)
 	}
 }
