@@ -48,7 +48,8 @@ func (p *plan) unmeasured() []activation.Share {
 		add(true, "the architecture "+arch, 0.20)
 	}
 	add(p.info.IsMultimodal, "the vision encoder", 0.20)
-	add(p.spec.on(), "speculative decoding", 0.25)
+	add(p.spec.on() && !p.hasLinear(), "speculative decoding", 0.25)
+	add(p.spec.on() && p.hasLinear(), "speculative decoding with recurrent layers", 0.50)
 	q := p.quantization()
 	add(q != "" && q != "mxfp4", "quantised GEMMs ("+q+")", 0.08)
 	add(p.latent() && p.out.Prefill != nil, "prefill graphs of MLA", 0.25)
