@@ -19,6 +19,7 @@ type gpuModel struct {
 	total   units.Bytes
 	pre     *figure.Bytes // free when loading begins, on the tightest rank
 	weights *figure.Bytes // what loading takes until the pools are sized
+	earlier units.Bytes   // that SGLang may have read more before the load than its log says
 	late    units.Bytes   // given back after the pools: the draft's own embedding and head
 	sizer   *pool.Sizer
 	needs   *activation.Result
@@ -43,6 +44,9 @@ func (j *job) newGPUModel() *gpuModel {
 	sizer, fs := pool.New(j.modelRel, j.args, j.info, j.draft, j.card, j.env)
 	j.add(fs...)
 	g.sizer = sizer
+	if j.layout.TP*j.layout.PP == 1 && j.req.Calibration == nil {
+		g.earlier = oneRankEarlier
+	}
 	j.loads(g)
 	if sizer != nil {
 		j.need(g)
@@ -116,6 +120,7 @@ func (j *job) loads(g *gpuModel) {
 		g.weights = &f
 	case g.target != nil:
 		f := g.target.Load
+		f.Low, f.High = f.Low-unlogged, f.High+unlogged
 		if g.draft != nil && j.draftChargedToPool() {
 			f = f.Plus(g.draft.Load)
 		}
@@ -163,11 +168,41 @@ func (j *job) need(g *gpuModel) {
 	if g.canPlan() {
 		tokens = g.sizer.At(j.args.Float("mem_fraction_static"), g.pre.Value.GiB(), (g.pre.Value - g.weights.Value).GiB()).MaxTotalTokens
 	}
-	l, fs := capture.Plan(j.modelRel, j.args, j.info, j.req.Model, j.draft, j.card, max(tokens, 0))
-	j.add(fs...)
+	l, found := capture.Plan(j.modelRel, j.args, j.info, j.req.Model, j.draft, j.card, max(tokens, 0))
+	j.add(graded(found, l)...)
 	res := activation.Needs(l)
 	g.needs = &res
 }
+
+// unmodelled is the share of the need above which a class counts as not
+// modelled at all rather than as a neighbour of a measured one.
+const unmodelled = 0.5
+
+// graded raises what is said about an unmeasured class to a warning where the
+// layers themselves have no model.
+func graded(fs []finding.Finding, l activation.Launch) []finding.Finding {
+	for _, u := range l.Unmeasured {
+		if u.Part < unmodelled {
+			continue
+		}
+		for i := range fs {
+			if fs[i].Code == capture.CodeUnmeasured {
+				fs[i].Severity = finding.Warning
+			}
+		}
+	}
+	return fs
+}
+
+// unlogged is the most that was seen between SGLang's load-end line and the
+// reading that sizes the pools, on cards that nobody else used.
+const unlogged = 30 * units.MiB
+
+// oneRankEarlier is how much more than the load-begin line a single rank reads
+// as its free memory before the load: kernels of the first communicator are
+// loaded between the two. 0.07 GiB on H200 (0.5.17), 0.09 on H100; with more
+// ranks the readings agree.
+const oneRankEarlier = 80 * units.MiB
 
 // point is everything that the fraction decides.
 type point struct {
@@ -195,7 +230,7 @@ const (
 func (g *gpuModel) at(f float64) point {
 	var p point
 	mid := g.sizer.At(f, g.pre.Value.GiB(), (g.pre.Value - g.weights.Value).GiB())
-	low := g.sizer.At(f, g.pre.Low.GiB(), (g.pre.Low - g.weights.High).GiB())
+	low := g.sizer.At(f, (g.pre.Low + g.earlier).GiB(), (g.pre.Low - g.weights.High).GiB())
 	high := g.sizer.At(f, g.pre.High.GiB(), (g.pre.High - g.weights.Low).GiB())
 	basis := figure.Worse(g.pre.Basis, g.weights.Basis)
 	p.result = mid
