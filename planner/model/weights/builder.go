@@ -25,6 +25,7 @@ type Builder struct {
 
 	mods   []Module
 	ropes  map[ropeKey]bool
+	stale  [][2]int // modules replaced but not yet given up
 	err    error
 	prefix string
 	layer  int
@@ -153,6 +154,11 @@ func (b *Builder) whole(leaf string, g Group, in, out int64) *Module {
 
 // bias gives the last projection a bias.
 func (m *Module) bias(on bool) *Module { m.Bias = on; return m }
+
+// drop gives up what was added from index from up to index to.
+func (b *Builder) drop(from, to int) {
+	b.add(Module{Kind: Drop, Group: Other, Out: int64(from), In: int64(to), Split: "copy"})
+}
 
 // raw keeps a module from being quantised, as SGLang does where it builds it
 // without a quantisation config.

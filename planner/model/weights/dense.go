@@ -19,6 +19,12 @@ var (
 		b.dense(denseSpec{qkBias: bias, outBias: bias, headStages: true, rope: 10000, maxPos: 8192})
 	}, "LlamaForCausalLM", "MistralForCausalLM", "Phi3ForCausalLM", "InternLM3ForCausalLM")
 	_ = register(func(b *Builder) {
+		if kv := b.size(1, "num_key_value_heads"); kv < b.Layout.TP {
+			b.fail(&ShapeError{What: "KV heads", Size: kv, Ranks: b.Layout.TP, Why: "the class wants at least one of its own on every rank"})
+		}
+		b.dense(denseSpec{embedDP: true, rope: 70000000, maxPos: 65536})
+	}, "NanbeigeForCausalLM")
+	_ = register(func(b *Builder) {
 		b.dense(denseSpec{qkBias: true, embedDP: true, rope: 1000000, maxPos: 32768})
 	}, "Qwen2ForCausalLM", "MiMoForCausalLM")
 	_ = register(func(b *Builder) {

@@ -22,11 +22,16 @@ func (b *Builder) mla() mlaSpec {
 // latent adds the attention's modules: down projections in full on every rank,
 // the rest split by heads.
 func (b *Builder) latent(hidden int64, s mlaSpec, indexer func()) {
+	b.latentParts(hidden, s, indexer, func(w ...int64) { b.norms(w...) })
+}
+
+// latentParts is latent with norms of another kind.
+func (b *Builder) latentParts(hidden int64, s mlaSpec, indexer func(), norms func(...int64)) {
 	ranks := b.Layout.AttnTP
 	n := b.split("attention heads", s.heads, ranks)
 	if s.qLora > 0 {
 		b.whole("self_attn.fused_qkv_a_proj_with_mqa", Attention, hidden, s.qLora+s.kvLora+s.rope)
-		b.norms(s.qLora)
+		norms(s.qLora)
 		b.column("self_attn.q_b_proj", Attention, ranks, s.qLora, mul(s.heads, s.nope+s.rope))
 	} else {
 		b.column("self_attn.q_proj", Attention, ranks, hidden, mul(s.heads, s.nope+s.rope))
@@ -37,7 +42,7 @@ func (b *Builder) latent(hidden int64, s mlaSpec, indexer func()) {
 	}
 	b.column("self_attn.kv_b_proj", Attention, ranks, s.kvLora, mul(s.heads, s.nope+s.v))
 	b.row("self_attn.o_proj", Attention, ranks, mul(s.heads, s.v), hidden)
-	b.norms(s.kvLora)
+	norms(s.kvLora)
 	b.add(Module{Name: Name{Leaf: "self_attn.kv_b_proj"}, Group: Attention, Kind: Absorb, Experts: n, Out: s.nope, In: s.kvLora, Inter: s.v, Split: splitText(ranks)})
 }
 
@@ -97,14 +102,18 @@ func (b *Builder) indexed(l int64) bool {
 	return max(l-off+1, 0)%freq == 0
 }
 
+// embedRanks follows get_embedding_tp_kwargs.
+func (b *Builder) embedRanks() int64 {
+	if b.Rules.EmbedReplicated {
+		return 1
+	}
+	return b.Layout.AttnTP
+}
+
 func deepseek(b *Builder) {
 	hidden, s := b.need("hidden_size"), b.mla()
-	ranks := b.Layout.AttnTP
-	if b.Rules.EmbedReplicated {
-		ranks = 1
-	}
 	b.at("model", -1)
-	b.embed(ranks, hidden)
+	b.embed(b.embedRanks(), hidden)
 	from, to := b.Layout.Layers(b.layers("num_hidden_layers"))
 	for l := from; l < to; l++ {
 		b.deepseekLayer("model.layers", l, hidden, s, l == from)
@@ -177,12 +186,8 @@ func (b *Builder) deepseekMoE(hidden, n int64) {
 // checkpoint, loaded as the draft.
 func deepseekNextN(b *Builder) {
 	hidden, s := b.need("hidden_size"), b.mla()
-	ranks := b.Layout.AttnTP
-	if b.Rules.EmbedReplicated {
-		ranks = 1
-	}
 	b.at("model", -1)
-	b.table("embed_tokens", Embedding, ranks, b.need("vocab_size"), hidden)
+	b.table("embed_tokens", Embedding, b.embedRanks(), b.need("vocab_size"), hidden)
 	b.norms(hidden, hidden)
 	b.column("eh_proj", Other, 1, 2*hidden, hidden).raw()
 	b.at("model.decoder", -1)

@@ -13,6 +13,8 @@ const (
 	Param              // tensors that no scheme touches
 	Rotary             // a cos/sin table of Out rows, In wide
 	Absorb             // MLA's w_kc and w_vc, made of kv_b_proj after loading
+	Drop               // gives up the modules from Out up to In: a class replaced them
+	Gone               // given up so
 )
 
 // Name is a module's path in SGLang's module tree, kept in parts because a
@@ -60,6 +62,8 @@ type Module struct {
 	Inter   int64
 	Plain   bool // MoE: experts without a gate matrix (relu2)
 	RowIn   bool // Linear: the input dimension is split (row parallel)
+	Dropped bool // made and given up at once
+	Late    bool // Param: made once the weights are loaded
 
 	// Absorb: Experts = heads on this rank, Out = nope, In = lora, Inter = v.
 

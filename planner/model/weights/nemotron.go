@@ -6,13 +6,13 @@ var _ = register(nemotronH, "NemotronHForCausalLM")
 type mamba2 struct {
 	inner, heads, groups, state, kernel int64
 	bias, convBias                      bool
+	plain                               bool // no norm before the output
 }
 
-// mixer2 adds a Mamba-2 mixer under leaf, split by heads; groups are repeated
-// until every rank has one.
-func (b *Builder) mixer2(leaf string, hidden int64, s mamba2) {
-	ranks := b.Layout.AttnTP
-	groups := s.groups
+// mixer2 adds a Mamba-2 mixer under leaf, split by heads. Groups are repeated
+// until every rank has one; it returns their number.
+func (b *Builder) mixer2(leaf string, ranks, hidden int64, s mamba2) (groups int64) {
+	groups = s.groups
 	if groups%max(ranks, 1) != 0 {
 		groups = max(ranks, groups)
 	}
@@ -24,7 +24,10 @@ func (b *Builder) mixer2(leaf string, hidden int64, s mamba2) {
 	b.param(leaf+".D", LinearAttention, BF16, n)
 	b.param(leaf+".dt_bias", LinearAttention, BF16, n)
 	b.row(leaf+".out_proj", LinearAttention, ranks, s.inner, hidden).bias(s.bias)
-	b.norms(s.inner / max(ranks, 1))
+	if !s.plain {
+		b.norms(s.inner / max(ranks, 1))
+	}
+	return groups
 }
 
 // nemotronKinds returns a letter a layer: M mamba, * attention, E experts,
@@ -65,7 +68,7 @@ func (b *Builder) nemotronLayer(kind byte, hidden int64) {
 	switch kind {
 	case 'M':
 		heads := b.need("mamba_num_heads")
-		b.mixer2("mixer", hidden, mamba2{inner: mul(heads, b.need("mamba_head_dim")), heads: heads, groups: b.need("n_groups"), state: b.need("ssm_state_size"),
+		b.mixer2("mixer", b.Layout.AttnTP, hidden, mamba2{inner: mul(heads, b.need("mamba_head_dim")), heads: heads, groups: b.need("n_groups"), state: b.need("ssm_state_size"),
 			kernel: b.size(4, "conv_kernel"), bias: b.flag("use_bias", false), convBias: b.flag("use_conv_bias", true)})
 	case '*':
 		q := b.need("num_attention_heads")

@@ -39,6 +39,9 @@ const (
 	LookupTables
 	Other
 	groups
+	// Unlisted tensors are on the card but belong to no module: those of
+	// modules that were replaced and live on in some cache.
+	Unlisted = groups
 )
 
 var groupNames = [...]string{
@@ -55,7 +58,7 @@ func (g Group) String() string { return groupNames[g] }
 type Replay struct {
 	mem   *allocator
 	group []Group // by handle
-	live  [groups]int64
+	live  [groups + 1]int64
 }
 
 // NewReplay returns an empty replay with room for about n tensors.
@@ -101,10 +104,10 @@ func (r *Replay) Swap(h *Handle, g Group, d DType, shape ...int64) {
 // Live returns the bytes of the tensors of a group.
 func (r *Replay) Live(g Group) int64 { return r.live[g] }
 
-// Total returns the bytes of all tensors.
+// Total returns the bytes of all modules' tensors.
 func (r *Replay) Total() int64 {
 	var n int64
-	for _, v := range r.live {
+	for _, v := range r.live[:groups] {
 		n += v
 	}
 	return n

@@ -23,7 +23,7 @@ type GroupBytes struct {
 
 // Table returns the groups that hold anything, with how they are split.
 func Table(mods []Module, r *Replay) []GroupBytes {
-	var split [groups]string
+	var split [groups + 1]string
 	for i := range mods {
 		m := &mods[i]
 		if s := split[m.Group]; s == "" || s == "copy" {

@@ -67,11 +67,46 @@ func up(n, to int64) int64 {
 	return (n + to - 1) / to
 }
 
-// Build allocates a module's tensors as its class makes them.
-func (m *Module) Build(r *Replay, rules *Rules) {
+// Build allocates the tensors of all modules as their classes make them, each
+// as quant stores it.
+func Build(mods []Module, quant *Quant, r *Replay, rules *Rules) {
+	for i := range mods {
+		m := &mods[i]
+		if m.Kind == Drop {
+			giveUp(mods[m.Out:m.In], r)
+			continue
+		}
+		m.Scheme = quant.Of(m)
+		if !m.Late {
+			m.build(r, rules)
+		}
+	}
+}
+
+func giveUp(mods []Module, r *Replay) {
+	for i := range mods {
+		m := &mods[i]
+		if m.Kind == Rotary {
+			continue // kept for all layers
+		}
+		for _, h := range m.Held {
+			r.Free(h)
+		}
+		*m = Module{Name: m.Name, Kind: Gone, Group: m.Group, Split: m.Split}
+	}
+}
+
+// Make allocates a module that is made after loading.
+func (m *Module) Make(r *Replay) { m.build(r, nil) }
+
+func (m *Module) build(r *Replay, rules *Rules) {
 	switch m.Kind {
 	case Linear, Vocab:
 		m.buildLinear(r)
+		if m.Dropped {
+			r.Free(m.Held[W])
+			m.Held[W] = 0
+		}
 	case MoE:
 		m.buildExperts(r, rules)
 	case Rotary:
@@ -126,6 +161,10 @@ func (m *Module) buildLinear(r *Replay) {
 		m.Held[W] = r.New(g, U8, out, in/2)
 		m.Held[S] = r.New(g, U8, out, up(in, 32))
 	default:
+		if m.Kind == Vocab && m.DType == FP32 {
+			// Made in the model's type, then brought to fp32.
+			r.Free(r.New(g, BF16, out, in))
+		}
 		m.Held[W] = r.New(g, m.DType, out, in)
 	}
 	if m.Bias {

@@ -101,11 +101,7 @@ func estimate(r release.Release, a *args.Args, cfg *model.Config, card machine.C
 // load builds the modules, rewrites them and adds up.
 func (l *loader) load(mods []weights.Module, opt Options) *weights.Result {
 	l.mem = weights.NewReplay(8 * len(mods))
-	for i := range mods {
-		m := &mods[i]
-		m.Scheme = l.quant.Of(m)
-		m.Build(l.mem, &l.rules)
-	}
+	weights.Build(mods, l.quant, l.mem, &l.rules)
 	built := l.mem.Total()
 	l.rewrite(mods)
 	stay := l.mem.Total()

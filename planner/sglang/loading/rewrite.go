@@ -7,8 +7,11 @@ import "github.com/sglplan/sglplan/planner/model/weights"
 // process_weights_after_loading, in the order of the module tree.
 func (l *loader) rewrite(mods []weights.Module) {
 	for i := range mods {
-		if m := &mods[i]; m.Kind == weights.Absorb {
+		switch m := &mods[i]; {
+		case m.Kind == weights.Absorb:
 			l.absorb(mods, m)
+		case m.Late:
+			m.Make(l.mem)
 		}
 	}
 	for i := range mods {
