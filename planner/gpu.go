@@ -41,7 +41,7 @@ func (j *job) newGPUModel() *gpuModel {
 		j.loads(g)
 		return g
 	}
-	sizer, fs := pool.New(j.modelRel, j.args, j.info, j.draft, j.card, j.env)
+	sizer, fs := pool.New(j.rel, j.args, j.info, j.charged, j.card, j.env)
 	j.add(fs...)
 	g.sizer = sizer
 	if j.layout.TP*j.layout.PP == 1 && j.req.Calibration == nil {
@@ -102,7 +102,7 @@ func unheld(g *machine.GPU) units.Bytes {
 // it before it sizes the pools.
 func (j *job) loads(g *gpuModel) {
 	if j.req.Model != nil && j.info != nil {
-		res, fs := loading.Estimate(j.modelRel, j.args, j.req.Model, j.card, loading.Options{Env: j.env})
+		res, fs := loading.Estimate(j.rel, j.args, j.req.Model, j.card, loading.Options{Env: j.env})
 		g.target = res
 		if j.req.GPUWeights == nil {
 			j.add(fs...)
@@ -144,7 +144,7 @@ func (j *job) draftLoads(g *gpuModel) {
 	if cfg == nil || j.draft == nil {
 		return
 	}
-	res, fs := loading.Estimate(j.modelRel, j.args, cfg, j.card, loading.Options{Draft: true, Target: j.req.Model, Env: j.env})
+	res, fs := loading.Estimate(j.rel, j.args, cfg, j.card, loading.Options{Draft: true, Target: j.req.Model, Env: j.env})
 	if res == nil {
 		j.add(fs...)
 		return
@@ -160,7 +160,7 @@ func (j *job) draftLoads(g *gpuModel) {
 
 // draftChargedToPool reports a release that loads the draft before it sizes the
 // pools.
-func (j *job) draftChargedToPool() bool { return loading.DraftBeforePools(j.modelRel) }
+func (j *job) draftChargedToPool() bool { return loading.DraftBeforePools(j.rel) }
 
 // need computes what start and serving take after the pools.
 func (j *job) need(g *gpuModel) {
@@ -168,7 +168,7 @@ func (j *job) need(g *gpuModel) {
 	if g.canPlan() {
 		tokens = g.sizer.At(j.args.Float("mem_fraction_static"), g.pre.Value.GiB(), (g.pre.Value - g.weights.Value).GiB()).MaxTotalTokens
 	}
-	l, found := capture.Plan(j.modelRel, j.args, j.info, j.req.Model, j.draft, j.card, max(tokens, 0))
+	l, found := capture.Plan(j.rel, j.args, j.info, j.req.Model, j.draft, j.card, max(tokens, 0))
 	j.add(graded(found, l)...)
 	res := activation.Needs(l)
 	g.needs = &res

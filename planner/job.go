@@ -24,13 +24,13 @@ import (
 type job struct {
 	req      Request
 	rel      release.Release
-	modelRel release.Release // whose rules size the model: rel, or the first that knows its class
 	env      map[string]string
 	given    *args.Args // as the release's argparse reads the command
 	args     *args.Args // as the release's own handling leaves them
 	refused  bool       // the release's argument handling refuses the launch
 	info     *modelcfg.Info
 	draft    *modelcfg.Info
+	charged  *modelcfg.Info  // the draft as the pool's budget knows it
 	machine  machine.Machine // with the limits of the launch's container
 	card     machine.Card    // the smallest card of the launch
 	layout   ranks.Layout
@@ -106,25 +106,29 @@ func (j *job) readArgs() {
 	resolved, fs := args.Resolve(j.rel, given, j.info, j.req.Model, j.card, len(j.machine.GPUs), args.Env(j.env))
 	j.args = resolved
 	j.add(fs...)
+	facts := args.RuleFacts{Compute: j.card.SM()}
+	if j.info != nil {
+		facts.Arch = j.info.Arch
+	}
+	judged := args.Judge(j.rel, given, resolved, facts, j.findings)
+	j.add(judged...)
+	fs = append(fs, judged...)
 	if finding.Worst(fs) == finding.Error {
 		j.refused = true
 	}
 	j.readDraft()
 }
 
-// deriveModel reads the target's files as the release does. A class that the
-// release got only later is read by the first release that has it: builds
-// between two releases carry the number of the older one.
+// deriveModel reads the target's files as the release does.
 func (j *job) deriveModel() {
 	opt := modelOptions(j.given, j.env, false)
 	info, fs := modelcfg.Derive(j.rel, j.req.Model, opt)
-	j.modelRel = j.rel
 	if since, unknown := info.UnknownToRelease(j.rel.AtLeast); unknown {
-		j.modelRel = release.MustParse(since)
-		info, fs = modelcfg.Derive(j.modelRel, j.req.Model, opt)
+		// Builds between two releases carry the number of the older one, so
+		// this is no refusal.
 		j.add(finding.New(CodeClassNewer, finding.Warning, "--model-path", fmt.Sprintf(
-			"%s has been served since SGLang %s; %s does not know it unless it is a build made after that release. The rules of %s were applied to the model.",
-			info.Arch, since, j.rel, since)).With("run SGLang " + since + " or newer"))
+			"%s has been served since SGLang %s; %s does not know it unless it is a build made after that release.",
+			info.Arch, since, j.rel)).With("run SGLang " + since + " or newer"))
 	}
 	j.info = info
 	j.add(j.elsewhere(fs)...)
@@ -153,20 +157,27 @@ func (j *job) readDraft() {
 	if cfg == nil {
 		return
 	}
-	draft, fs := modelcfg.Derive(j.modelRel, cfg, modelOptions(j.args, j.env, true))
+	draft, fs := modelcfg.Derive(j.rel, cfg, modelOptions(j.args, j.env, true))
 	j.draft = draft
 	j.add(fs...)
+	// SGLang charges a draft's KV only where its arguments end up with a path
+	// for it; it fills in the target's for the families with a built-in head.
+	if j.args.Has("speculative_draft_model_path") {
+		j.charged = draft
+	}
 }
 
-// draftConfig returns the files that the draft worker loads, nil for an
-// algorithm without a draft model.
+// draftConfig returns the files that the draft worker loads: its own, or the
+// target's for a head that is built into the checkpoint; nil for an algorithm
+// without a draft model, and for a draft whose files are not here.
 func (j *job) draftConfig() *model.Config {
+	path := j.args.Str("speculative_draft_model_path")
 	switch {
 	case strings.EqualFold(j.args.Str("speculative_algorithm"), "NGRAM"):
 		return nil
 	case j.req.Draft != nil:
 		return j.req.Draft
-	case j.args.Str("speculative_draft_model_path") == j.args.Str("model_path"), !j.given.Has("speculative_draft_model_path"):
+	case path == "" || path == j.args.Str("model_path"):
 		return j.req.Model
 	}
 	return nil

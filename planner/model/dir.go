@@ -6,7 +6,8 @@ import (
 )
 
 // ReadDir reads the configuration of a checkpoint folder: config.json, and
-// hf_quant_config.json where the first says nothing of quantisation. An error
+// hf_quant_config.json where there is one. The first decides on quantisation,
+// but the type of the KV cache may stand in the second alone. An error
 // is a *ConfigError that wraps the cause (fs.ErrNotExist when there is no
 // config.json).
 func ReadDir(fsys fs.FS) (*Config, error) {
@@ -15,9 +16,6 @@ func ReadDir(fsys fs.FS) (*Config, error) {
 		return nil, err
 	}
 	c := &Config{Top: top}
-	if top.Has("quantization_config") {
-		return c, nil
-	}
 	quant, err := readSection(fsys, "hf_quant_config.json")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return c, err

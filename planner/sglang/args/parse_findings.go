@@ -227,7 +227,9 @@ func (p *parser) deprecated(it item) bool {
 	if s.replacement != "" {
 		instead = " Use " + s.replacement + "."
 	}
-	f := finding.New(CodeDeprecatedFlag, finding.Warning, s.name,
+	// A deprecated flag that still does its work is no risk for the launch, so
+	// it does not change the verdict.
+	f := finding.New(CodeDeprecatedFlag, finding.Info, s.name,
 		fmt.Sprintf("%s is deprecated in SGLang %s.%s", s.name, p.release, instead))
 	switch s.use {
 	case useRefused:

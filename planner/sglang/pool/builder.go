@@ -22,6 +22,10 @@ type builder struct {
 	env   map[string]string
 	found []finding.Finding
 
+	// priced is the draft that the budget knows: the arguments name its path.
+	// A head inside the checkpoint has a pool all the same.
+	priced *modelcfg.Info
+
 	par                           Parallel
 	kv                            KVType
 	kvHeads, swaHeads             int64
@@ -32,6 +36,9 @@ type builder struct {
 
 func newBuilder(r release.Release, a *args.Args, m, draft *modelcfg.Info, card machine.Card, env map[string]string) *builder {
 	b := &builder{r: r, a: a, m: m, draft: draft, card: card, env: env, par: parallelOf(a)}
+	if a.Has("speculative_draft_model_path") {
+		b.priced = draft
+	}
 	b.kv = kvType(r, lowered(a.Str("kv_cache_dtype")), m)
 	b.kvHeads = b.par.kvHeads(r, m)
 	b.swaHeads = int64(m.SWAKVHeads(b.par.AttentionTP))

@@ -9,8 +9,8 @@ func (b *builder) draftLayers() int64 {
 	if !b.spec.family() || b.r.Before("0.5.14") {
 		return 0
 	}
-	if b.draft != nil {
-		return int64(b.draft.DraftLayers())
+	if b.priced != nil {
+		return int64(b.priced.DraftLayers())
 	}
 	if b.r.AtLeast("0.5.20") && b.m.HasNumNextN {
 		return int64(b.m.NumNextN)
@@ -58,13 +58,13 @@ func (b *builder) eagleLatent(s span, c cell, ld int64) int64 {
 // withBlockDraft charges DFLASH or DSPARK (0.5.11 on): by the draft's own
 // geometry from 0.5.18, before by its number of layers.
 func (b *builder) withBlockDraft(total, layers int64) int64 {
-	if b.draft == nil || b.r.Before("0.5.11") {
+	if b.priced == nil || b.r.Before("0.5.11") {
 		return total
 	}
 	if own := b.blockDraftBytes(); own > 0 {
 		return total + own
 	}
-	ld := int64(b.draft.NumHiddenLayers)
+	ld := int64(b.priced.NumHiddenLayers)
 	return (total*(layers+ld) + layers - 1) / layers
 }
 
@@ -124,8 +124,8 @@ func (b *builder) windowDraft() (full, swa, swaAtFull int64) {
 // windowDraftModel is the config whose window layers the draft has: its own,
 // or the target's for a head without a path.
 func (b *builder) windowDraftModel() *modelcfg.Info {
-	if b.draft != nil {
-		return b.draft
+	if b.priced != nil {
+		return b.priced
 	}
 	return b.m
 }

@@ -49,8 +49,9 @@ const (
 type headroom struct{ perRequest, buffer int64 }
 
 // New prepares a Sizer for resolved arguments a. draft is the config of the
-// draft model when the arguments name one (the target's own, derived as a
-// draft, for a built-in head with a path), else nil. Findings of severity
+// draft model, derived as a draft (the target's own for a head inside the
+// checkpoint), nil without one; the budget charges it where the resolved
+// arguments name its path, as the release does. Findings of severity
 // error are refusals that do not depend on memory; the pools are sized all the
 // same, as far as the release's arithmetic goes. The Sizer is nil when info is
 // not of a supported class.

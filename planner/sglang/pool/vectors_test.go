@@ -143,7 +143,8 @@ func (v vector) launch(cfgs map[string]*model.Config) (release.Release, *args.Ar
 	if p := a.Str("speculative_draft_model_path"); p != "" {
 		draft, _ = modelcfg.Derive(r, cfgs[p], dopt)
 	} else if len(v.Runs) > 0 && v.Runs[0].Draft != nil && (r.Before("0.5.20") || v.Runs[0].Draft != nil && !m.HasNumNextN) {
-		draft, _ = modelcfg.Derive(r, cfgs[v.Model], dopt) // argument handling names the target's own path
+		draft, _ = modelcfg.Derive(r, cfgs[v.Model], dopt)
+		a.Rule("speculative_draft_model_path", v.Model, "") // argument handling names the target's own path
 	}
 	return r, a, m, draft
 }
