@@ -98,6 +98,7 @@ func needs(l *Launch, s *scratch) Result {
 	}
 	c.add(l.AtReady...)
 	start := c.start
+	c.late = c.now
 	c.add(l.Late...)
 	ready := c.now
 	load, longest := c.serve(l, s)
@@ -116,6 +117,8 @@ func needs(l *Launch, s *scratch) Result {
 	r.Start = band(start, l.Spread.Start+part(replay, l.Spread.Replay)+part(start, share))
 	readyHalf := l.Spread.Ready + part(c.graph, l.Spread.Replay*1.25) + part(ready, share)
 	r.Ready = band(ready, readyHalf)
+	// What appears late may do so before or after the server is ready.
+	r.Start.High = max(r.Start.High, min(r.Ready.High, r.Start.High+ready-c.late))
 	r.Serving = band(c.now, readyHalf+l.Spread.Serving+part(c.now-ready, l.Spread.Load+share))
 	r.Serving.Low = max(r.Serving.Low, r.Ready.Low)
 	r.StartFloor = max(0, r.Start.Low-slack)
@@ -129,6 +132,7 @@ type tally struct {
 	Terms []Term
 	now   units.Bytes // taken and kept so far
 	start units.Bytes // the worst moment so far
+	late  units.Bytes // taken before the terms that appear late
 	graph units.Bytes // of the graph pool of the prefill replay
 }
 

@@ -65,7 +65,6 @@ func replayOnce(b *Body, tokens int64, s *scratch) units.Bytes {
 	pool.Alloc(all / max(1, b.TP))
 	if b.TP > 1 {
 		pool.Alloc(all)
-		pool.Alloc(all)
 	}
 	out.free(pool)
 	return pool.Reserved()
@@ -130,24 +129,22 @@ const logitElem = 4
 // sample computes the logits of a batch and draws from them. It returns the
 // logits, which stay alive until the next batch is drawn; none where the
 // buffer shared with the decode graphs holds them. Several ranks hold a share
-// of the vocabulary each, gather the shares and bring them into order, with
-// DP attention for the requests of all ranks.
+// of the vocabulary each and gather the shares, with DP attention for the
+// requests of all ranks.
 func sample(pool *Allocator, l *Launch, requests int64, previous Block, done func()) Block {
 	v := l.Body.Vocab
 	all := requests * max(1, l.Body.Gather)
 	part := pool.Alloc(all * v * elem / max(l.Body.TP, 1))
-	var gathered, ordered, logits Block
+	var gathered, logits Block
 	if l.Body.TP > 1 {
 		gathered = pool.Alloc(all * v * elem)
-		ordered = pool.Alloc(all * v * elem)
-		pool.Free(gathered)
 	}
 	if l.Decode == nil || requests > l.Decode.Max() {
 		logits = pool.Alloc(requests * v * logitElem)
 	}
 	pool.Free(part)
 	done()
-	pool.Free(ordered)
+	pool.Free(gathered)
 	pool.Free(pool.Alloc(requests * v * logitElem)) // softmax
 	pool.Free(previous)
 	return logits

@@ -54,7 +54,7 @@ func (p *plan) unmeasured() []activation.Share {
 	add(q != "" && q != "mxfp4", "quantised GEMMs ("+q+")", 0.08)
 	add(p.latent() && p.out.Prefill != nil, "prefill graphs of MLA", 0.25)
 	add(p.l.tp > 2, "more than two ranks", 0.20)
-	add(p.l.dp > 1, "DP attention", 0.40)
+	add(p.l.dp > 1, "DP attention (but for one launch)", 0.25)
 	add(p.l.ep > 1, "expert parallelism", 0.15)
 	add(p.l.pp > 1, "pipeline parallelism", 0.10)
 	add(p.a.Bool("enable_lora"), "LoRA", 0.15)

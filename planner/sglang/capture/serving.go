@@ -30,9 +30,14 @@ func (p *plan) serving() {
 	if p.latent() && p.out.Prefill.Max() < chunk {
 		// Bursts of small requests make batches of many sizes, whose hidden
 		// states do not fit into each other's blocks.
-		h := float64(chunk*p.out.Body.Hidden*2) / float64(mib)
-		p.out.Serving.Fixed = append(p.out.Serving.Fixed, fixed("batches of other sizes", activation.Activations, 2*h, 0, 4.5*h,
-			"tokens x hidden, 1.2 to 4.5 times; measured on 4 launches of MLA without prefill graphs"))
+		h := float64(chunk*max(1, p.out.Body.Gather)*p.out.Body.Hidden*2) / float64(mib)
+		t := fixed("batches of other sizes", activation.Activations, 2*h, 0, 4.5*h,
+			"tokens x hidden, 1.2 to 4.5 times; measured on 10 launches of MLA without prefill graphs")
+		if p.l.dp > 1 { // the ranks' batches differ, so that their sums do too
+			t = fixed("batches of other sizes", activation.Activations, 6*h, 0, 12*h,
+				"tokens of all ranks x hidden, 0 and 11 times on the two ranks of 1 launch with DP attention")
+		}
+		p.out.Serving.Fixed = append(p.out.Serving.Fixed, t)
 	}
 	switch p.a.Str("disaggregation_mode") {
 	case "decode": // prompts arrive computed
