@@ -1,66 +1,11 @@
 package activation
 
 import (
-	"math"
 	"sync"
 
 	"github.com/sglplan/sglplan/planner/figure"
 	"github.com/sglplan/sglplan/planner/units"
 )
-
-// Result is what a launch takes after its pools, counted from the free memory
-// where the pools end.
-type Result struct {
-	Start   figure.Bytes // the worst moment up to ready
-	Ready   figure.Bytes // what stays
-	Serving figure.Bytes // the worst moment of the first load
-
-	// StartFloor and ServingFloor count only what is alive at once and the
-	// low end of the rest: with less than that free the launch surely fails.
-	// Between floor and band it may live on retries, because outside a
-	// capture the allocator empties its cache before it gives up.
-	StartFloor, ServingFloor units.Bytes
-
-	// Terms are the named shares, in the order in which they appear.
-	Terms []Term
-	// Unmeasured names what nobody has measured about this class of launch;
-	// the bands are wide for it.
-	Unmeasured []string
-	// PerRequest is what each running request takes beyond DecodeBatch, which
-	// the needs assume to decode at once.
-	PerRequest  units.Bytes
-	DecodeBatch int64
-
-	// LongPrompt is what the last chunk of a prompt as long as the context may
-	// take beyond Serving: MLA projects the whole prefix up to full heads.
-	LongPrompt units.Bytes
-
-	// NoPrefillGraphs is the same launch after the gate has left its prefill
-	// graphs out; nil without such a gate. GateAt is the free memory where
-	// the pools end below which that happens.
-	NoPrefillGraphs *Result
-	GateAt          figure.Bytes
-
-	eager  EagerBuffers
-	tokens int64
-}
-
-// Safe is the free memory where the pools end from which on the launch is known
-// to live: the high end of both needs, and room for the longest prompt.
-func (r Result) Safe() units.Bytes { return max(r.Start.High, r.Serving.High+r.LongPrompt) }
-
-// At returns the result at another size of the pool. It allocates nothing;
-// Terms stay those of the first size.
-func (r Result) At(tokens int64) Result {
-	d := r.eager.At(tokens) - r.eager.At(r.tokens)
-	for _, f := range [...]*figure.Bytes{&r.Start, &r.Ready, &r.Serving, &r.GateAt} {
-		f.Value, f.Low, f.High = f.Value+d, f.Low+d, f.High+d
-	}
-	r.StartFloor += d
-	r.ServingFloor += d
-	r.tokens = tokens
-	return r
-}
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
@@ -83,12 +28,11 @@ func needs(l *Launch, s *scratch) Result {
 	c := tally{Terms: make([]Term, 0, 24)}
 	c.add(l.Before...)
 	c.add(Term{"eager input buffers", Buffers, figure.New(l.Eager.At(l.Tokens), figure.Exact), "SGLang: ids, positions and locations for every token of the pool"})
-	var slack, replay units.Bytes
 	if l.Decode != nil && l.DecodeFirst {
 		c.decode(l, s)
 	}
 	if l.Prefill != nil {
-		slack, replay = c.prefill(l, &l.Body, l.Prefill, "", s)
+		c.slack, c.replay = c.prefill(l, &l.Body, l.Prefill, "", s)
 	}
 	if l.Decode != nil && !l.DecodeFirst {
 		c.decode(l, s)
@@ -97,34 +41,12 @@ func needs(l *Launch, s *scratch) Result {
 		c.draft(l, &l.Drafts[i], s)
 	}
 	c.add(l.AtReady...)
-	start := c.start
-	c.late = c.now
+	worst := c.start
+	c.late = sum(l.Late).Value
 	c.add(l.Late...)
-	ready := c.now
-	load, longest := c.serve(l, s)
-
-	share := 0.0
-	r := Result{Terms: c.Terms, eager: l.Eager, tokens: l.Tokens, DecodeBatch: l.Serving.DecodeBatch, LongPrompt: longest}
-	for _, u := range l.Unmeasured {
-		share += u.Part * u.Part
-		r.Unmeasured = append(r.Unmeasured, u.What)
-	}
-	share = math.Sqrt(share)
-	part := func(b units.Bytes, f float64) units.Bytes { return units.Bytes(float64(b) * f) }
-	band := func(v, half units.Bytes) figure.Bytes {
-		return figure.Band(v, max(0, v-half), v+half, figure.Estimated)
-	}
-	r.Start = band(start, l.Spread.Start+part(replay, l.Spread.Replay)+part(start, share))
-	readyHalf := l.Spread.Ready + part(c.graph, l.Spread.Replay*1.25) + part(ready, share)
-	r.Ready = band(ready, readyHalf)
-	// What appears late may do so before or after the server is ready.
-	r.Start.High = max(r.Start.High, min(r.Ready.High, r.Start.High+ready-c.late))
-	r.Serving = band(c.now, readyHalf+l.Spread.Serving+part(c.now-ready, l.Spread.Load+share))
-	r.Serving.Low = max(r.Serving.Low, r.Ready.Low)
-	r.StartFloor = max(0, r.Start.Low-slack)
-	r.ServingFloor = min(r.Serving.Low, r.Ready.Low+part(load, 1-share))
-	r.PerRequest = units.Bytes(l.Body.Vocab * (elem + 3*logitElem))
-	return r
+	c.start, c.ready = worst, c.now
+	c.serve(l, s)
+	return c.result(l)
 }
 
 // tally adds up the terms as the launch goes on.
@@ -132,8 +54,15 @@ type tally struct {
 	Terms []Term
 	now   units.Bytes // taken and kept so far
 	start units.Bytes // the worst moment so far
-	late  units.Bytes // taken before the terms that appear late
-	graph units.Bytes // of the graph pool of the prefill replay
+	ready units.Bytes // what stays before the first load
+	late  units.Bytes // of that, what may appear only after the server is ready
+
+	graph  units.Bytes // graph pools of the prefill replays
+	replay units.Bytes // the target's prefill replay: eager cache and graph pool
+	slack  units.Bytes // of its eager cache, what was not alive at once
+
+	live    units.Bytes // of the first load, what is alive at once
+	longest units.Bytes // what a prompt as long as the context takes more
 }
 
 func (c *tally) add(ts ...Term) {
@@ -184,9 +113,8 @@ func (c *tally) decode(l *Launch, s *scratch) {
 	}
 }
 
-// serve adds what the first load takes. It returns the live part of it, and
-// what a prompt as long as the context takes more.
-func (c *tally) serve(l *Launch, s *scratch) (live, longest units.Bytes) {
+// serve adds what the first load takes.
+func (c *tally) serve(l *Launch, s *scratch) {
 	sv := replayServing(l, l.Prefill.Max(), s)
 	c.Terms = append(c.Terms, Term{"activations of the first long prompts", Activations, figure.Percent(sv.Prefill, 15, 15), replayed})
 	if more := sv.Reserved - sv.Prefill; more > 0 {
@@ -197,10 +125,10 @@ func (c *tally) serve(l *Launch, s *scratch) (live, longest units.Bytes) {
 		c.Terms = append(c.Terms, t)
 		c.now += t.Bytes.Value
 	}
+	c.live = sv.Live
 	if l.Serving.Chunk > l.Prefill.Max() {
-		longest = max(0, replayPrefix(l, l.Serving.Longest, s)-sv.Reserved)
+		c.longest = max(0, replayPrefix(l, l.Serving.Longest, s)-sv.Reserved)
 	}
-	return sv.Live, longest
 }
 
 func sum(ts []Term) figure.Bytes {
