@@ -30,7 +30,7 @@ type Start struct {
 	// Ranks in the order in which they first spoke. A server with one GPU has
 	// a single rank with an empty name.
 	Ranks   []*Rank            `json:"ranks,omitempty"`
-	Sizes   *Sizes             `json:"sizes,omitempty"`
+	Sizes   *Capacity          `json:"sizes,omitempty"`
 	Timings map[string]float64 `json:"timings_s,omitempty"` // seconds, as the release sums them up (0.5.17+)
 	Address string             `json:"address,omitempty"`   // where the web server says it listens
 	Ready   bool               `json:"ready"`               // the ready line was seen
@@ -62,6 +62,18 @@ type Rank struct {
 	PoolEnds  []PoolEnd    `json:"pool_ends,omitempty"`
 	Graphs    []Graph      `json:"graphs,omitempty"`
 	HostPools []HostPool   `json:"host_pools,omitempty"`
+
+	poolsDone bool // the pools that were begun have ended
+}
+
+// stage is the phase a rank is in, which is capture as soon as its pools have
+// ended: cuBLAS handles and attention backends come before the first line of
+// capture.
+func (r *Rank) stage() Phase {
+	if r.Phase == Pools && r.poolsDone {
+		return Graphs
+	}
+	return r.Phase
 }
 
 // Load is the loading of one model.
@@ -126,8 +138,8 @@ type HostPool struct {
 	Bytes  units.Bytes `json:"bytes"`
 }
 
-// Sizes is the line that a scheduler prints when its pools and graphs are done.
-type Sizes struct {
+// Capacity is the line that a scheduler prints when its pools and graphs are done.
+type Capacity struct {
 	MaxTotalNumTokens  int64        `json:"max_total_num_tokens"`
 	ChunkedPrefillSize int64        `json:"chunked_prefill_size,omitempty"`
 	MaxPrefillTokens   int64        `json:"max_prefill_tokens,omitempty"`

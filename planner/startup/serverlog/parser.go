@@ -1,0 +1,244 @@
+package serverlog
+
+import (
+	"bytes"
+	"io"
+)
+
+// Parser reads a log as it is written to it. It is not safe for use by several
+// goroutines.
+type Parser struct {
+	split splitter
+	emit  func(Event)
+	start *Start
+	trace traceback
+	was   Phase // last phase told
+	stamp []byte
+}
+
+// New returns a parser that calls emit (which may be nil) for every line that
+// changes something.
+func New(emit func(Event)) *Parser {
+	if emit == nil {
+		emit = func(Event) {}
+	}
+	return &Parser{emit: emit, start: &Start{}}
+}
+
+// Write takes the next piece of the log; it never fails.
+func (p *Parser) Write(b []byte) (int, error) {
+	p.split.write(b, p.line)
+	return len(b), nil
+}
+
+// Start returns what the log has said so far. It changes with every Write.
+func (p *Parser) Start() *Start { return p.start }
+
+// Settle says that nothing more is being written just now: a traceback that
+// is open has ended, and the bar on the last line counts as it stands.
+func (p *Parser) Settle() {
+	if len(p.split.open) > 0 {
+		if b, ok := bar(p.split.open); ok {
+			p.progress(b, nil)
+		}
+	}
+	p.endTraceback()
+}
+
+// Close says that the log is complete. An exception after which nothing else
+// came is then what ended the start.
+func (p *Parser) Close() {
+	p.split.end(p.line)
+	p.endTraceback()
+	if s := p.start; s.Failure == nil && s.Suspect != nil && !s.Ready && !s.Stopped {
+		p.fail(*s.Suspect)
+	}
+}
+
+// Forget drops everything read so far: the file was replaced or cut short.
+func (p *Parser) Forget() {
+	p.split = splitter{}
+	p.trace = traceback{}
+	p.start, p.was = &Start{}, Starting
+}
+
+// Read reads a whole log.
+func Read(r io.Reader) (*Start, error) {
+	p := New(nil)
+	buf := make([]byte, 256<<10)
+	for {
+		n, err := r.Read(buf)
+		_, _ = p.Write(buf[:n])
+		if err == io.EOF {
+			p.Close()
+			return p.start, nil
+		}
+		if err != nil {
+			p.Close()
+			return p.start, err
+		}
+	}
+}
+
+// line takes one line. Most lines of a long log are the traffic of a serving
+// server; they leave at the first comparison.
+func (p *Parser) line(b []byte) {
+	b = bytes.TrimRight(b, " ")
+	if len(b) == 0 {
+		return
+	}
+	e, ok := open(b)
+	if !ok {
+		p.bare(b)
+		return
+	}
+	if traffic(e.message) {
+		if p.trace.open {
+			p.endTraceback()
+		}
+		return
+	}
+	p.stamp = append(p.stamp[:0], e.stamp...)
+	s := p.start
+	s.Last = string(e.stamp)
+	if s.First == "" {
+		s.First = s.Last
+	}
+	if len(e.before) > 0 {
+		if bar, ok := bar(e.before); ok {
+			p.progress(bar, e.before)
+		}
+	}
+	if len(e.message) == 0 {
+		return
+	}
+	p.message(e.tags, e.message)
+}
+
+// traffic recognises the lines of a server at work.
+func traffic(msg []byte) bool {
+	switch {
+	case len(msg) < 20:
+		return false
+	case msg[0] == 'D':
+		return bytes.HasPrefix(msg, []byte("Decode batch"))
+	case msg[0] == 'P':
+		return bytes.HasPrefix(msg, []byte("Prefill batch"))
+	case msg[0] == 'I' && bytes.HasPrefix(msg, []byte("INFO:     ")) && msg[10] >= '0' && msg[10] <= '9':
+		return !warmup(msg)
+	}
+	return false
+}
+
+// warmup recognises the access line of the server's own first request.
+func warmup(msg []byte) bool {
+	return bytes.Contains(msg, []byte(`"GET /get_model_info`)) || bytes.Contains(msg, []byte(`"GET /model_info`))
+}
+
+// message takes what a process logged.
+func (p *Parser) message(tags, msg []byte) {
+	p.endTraceback()
+	known := p.mark(tags, msg)
+	if !known && (msg[0] == 'I' || msg[0] == 'W' || msg[0] == 'E') {
+		// "INFO server_args.py:1217: ...": a level and a place in front.
+		known = starts(msg, func(m []byte) bool { return p.mark(tags, m) })
+	}
+	if known {
+		return
+	}
+	p.unmarked(tags, msg)
+}
+
+// bare takes a line without SGLang's envelope: bars, tracebacks, the web
+// server's lines, and everything where another logger is in charge.
+func (p *Parser) bare(b []byte) {
+	if bytes.IndexByte(b, '%') >= 0 {
+		if bar, ok := bar(b); ok {
+			p.progress(bar, b)
+			return
+		}
+	}
+	p.stamp = p.stamp[:0]
+	if p.trace.open && p.traceLine(b) {
+		return
+	}
+	if starts(b, func(m []byte) bool { return !traffic(m) && p.mark(nil, m) }) {
+		return
+	}
+	p.unmarked(nil, b)
+}
+
+// mark tries the markers that begin like msg.
+func (p *Parser) mark(tags, msg []byte) bool {
+	if len(msg) < 4 {
+		return false
+	}
+	for _, m := range marks[key(msg)] {
+		if len(msg) >= len(m.prefix) && string(msg[:len(m.prefix)]) == m.prefix && m.take(p, tags, msg) {
+			return true
+		}
+	}
+	return false
+}
+
+// key is the first four bytes of a message.
+func key(b []byte) uint32 {
+	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+}
+
+// say tells the listener about a line.
+func (p *Parser) say(kind Kind, rank string, msg []byte) {
+	p.start.settlePhase()
+	if p.start.Phase != p.was {
+		p.was = p.start.Phase
+		p.start.Progress = nil
+		if kind == Reported || kind == Advanced {
+			kind = PhaseBegun
+		}
+	}
+	p.emit(Event{Kind: kind, Phase: p.start.Phase, Rank: rank, Stamp: string(p.stamp), Message: text(msg, 300)})
+}
+
+// progress takes a bar; raw is its line, nil for one that is still being
+// written.
+func (p *Parser) progress(b Progress, raw []byte) {
+	s := p.start
+	ph, ok := barPhase(b.Label)
+	if !ok {
+		ph = s.Phase
+	}
+	if ph != Weights && ph != Graphs {
+		return
+	}
+	if s.Phase <= Distributed {
+		s.floor = max(s.floor, ph) // the log was cut at its beginning
+	}
+	captureFree(s, raw)
+	if old := s.Progress; old != nil && old.Done == b.Done && old.Total == b.Total && old.Label == b.Label {
+		return
+	}
+	s.settlePhase()
+	if p.was != s.Phase {
+		p.was = s.Phase
+		p.emit(Event{Kind: PhaseBegun, Phase: s.Phase})
+	}
+	s.Progress = &b
+	p.emit(Event{Kind: Advanced, Phase: s.Phase, Message: b.Label})
+}
+
+// captureFree keeps the least free memory that a bar of capture showed. Bars
+// come from one rank, without its name.
+func captureFree(s *Start, raw []byte) {
+	free := gib(raw, "avail_mem=")
+	if free == nil {
+		return
+	}
+	for _, r := range s.Ranks {
+		if n := len(r.Graphs); n > 0 && !r.Graphs[n-1].Ended {
+			if g := &r.Graphs[n-1]; g.LowestFree == nil || *free < *g.LowestFree {
+				g.LowestFree = free
+			}
+			return
+		}
+	}
+}
