@@ -68,7 +68,7 @@ func (x *resolver) sparse() {
 // on, bf16 before.
 func (x *resolver) sparseDtype() {
 	kv := x.Str("kv_cache_dtype")
-	sinks, _ := x.m.cfg.Top.Bool("learnable_sink")
+	sinks := x.m.AttentionSinks
 	sinks = sinks && x.r.AtLeast("0.5.20")
 	if sinks && kv != "auto" && kv != "bf16" && kv != "bfloat16" {
 		x.refuse(CodeKVDtypeModel, "--kv-cache-dtype", "Sparse attention with learnable sinks needs a bf16 KV cache; "+kv+" is asked.",

@@ -3,6 +3,8 @@ package args
 import (
 	"slices"
 	"strings"
+
+	"github.com/sglplan/sglplan/planner/sglang/modelcfg"
 )
 
 // minimaxM3 is the sparse attention of MiniMax-M3: pages of 128 with the
@@ -112,8 +114,9 @@ func (x *resolver) minicpm() {
 	if x.attnDP() {
 		x.refuse(CodeDPAttention, "--enable-dp-attention", "MiniCPM does not run attention data parallelism.")
 	}
-	sparse, _ := x.m.cfg.Top.Bool("has_minicpm_sparse_attention")
-	linear, _ := x.m.cfg.Top.Bool("has_lightning_layers")
+	// Properties of the class, not keys of the file.
+	linear := x.m.Linear != nil && x.m.Linear.Kind == modelcfg.Lightning
+	sparse := x.m.cfg.Top.Has("sparse_config") && (!linear || len(x.m.Linear.FullLayers) > 0)
 	if !sparse && !linear {
 		return
 	}
