@@ -198,22 +198,32 @@ func scalar(s string) any {
 	return s
 }
 
+// Arguments are the server's resolved arguments under SGLang's own names: nil,
+// bool, int64, float64, string, []any and map[string]any. The map is empty
+// when the log does not begin with them.
+func (s *Start) Arguments() map[string]any {
+	if s.arguments != nil {
+		s.parsed, s.arguments = parseArguments(s.arguments), nil
+	}
+	return s.parsed
+}
+
 // Text returns a string argument, "" when it is not there.
 func (s *Start) Text(name string) string {
-	v, _ := s.Arguments[name].(string)
+	v, _ := s.Arguments()[name].(string)
 	return v
 }
 
 // Int returns a whole number among the arguments, 0 when it is not there.
 func (s *Start) Int(name string) int64 {
-	v, _ := s.Arguments[name].(int64)
+	v, _ := s.Arguments()[name].(int64)
 	return v
 }
 
 // Float returns a number among the arguments; ok is false when it is not
 // there.
 func (s *Start) Float(name string) (v float64, ok bool) {
-	switch n := s.Arguments[name].(type) {
+	switch n := s.Arguments()[name].(type) {
 	case float64:
 		return n, true
 	case int64:
@@ -224,6 +234,6 @@ func (s *Start) Float(name string) (v float64, ok bool) {
 
 // True reports a boolean argument that is set.
 func (s *Start) True(name string) bool {
-	v, _ := s.Arguments[name].(bool)
+	v, _ := s.Arguments()[name].(bool)
 	return v
 }

@@ -2,88 +2,119 @@ package serverlog
 
 import (
 	"bytes"
-	"strconv"
 	"strings"
 )
 
-// bar reads a tqdm progress bar, of loading ("... shards:  97% Completed |
-// 62/64 [00:35<00:01,  1.81it/s]") or of capture ("Capturing batches (bs=2
-// avail_mem=10.55 GB):  97%|####| 35/36 [00:11<00:00,  3.03it/s]").
-func bar(line []byte) (Progress, bool) {
-	p := Progress{Remaining: -1}
-	pct := bytes.Index(line, []byte("%"))
-	if pct < 1 {
-		return p, false
-	}
-	// "n/total [elapsed<remaining, rate]": the bracket nearest to a "<".
-	less := bytes.IndexByte(line[pct:], '<')
-	if less < 0 {
-		return p, false
-	}
-	less += pct
-	open := bytes.LastIndexByte(line[pct:less], '[')
-	if open < 0 {
-		return p, false
-	}
-	open += pct
-	counts := strings.TrimRight(string(line[max(pct, open-48):open]), " ")
-	if i := strings.LastIndexAny(counts, " |"); i >= 0 {
-		counts = counts[i+1:]
-	}
-	done, total, ok := strings.Cut(counts, "/")
-	if !ok {
-		return p, false
-	}
-	var err1, err2 error
-	p.Done, err1 = strconv.ParseInt(done, 10, 64)
-	p.Total, err2 = strconv.ParseInt(total, 10, 64)
-	if err1 != nil || err2 != nil || p.Done < 0 || p.Total <= 0 {
-		return p, false
-	}
-	p.Elapsed = max(clock(string(line[open+1:less])), 0)
-	tail := line[less+1 : min(len(line), less+80)]
-	remaining, rate, ok := strings.Cut(string(tail), ",")
-	if !ok {
-		return p, false
-	}
-	p.Remaining = clock(strings.TrimSpace(remaining))
-	rate, _, ok = strings.Cut(rate, "]")
-	if !ok {
-		return p, false
-	}
-	p.Rate = text([]byte(rate), 24)
-	p.Label = label(line[:pct])
-	return p, true
+// barLine is a tqdm progress bar as it was found, of loading ("... shards:
+// 97% Completed | 62/64 [00:35<00:01,  1.81it/s]") or of capture ("Capturing
+// batches (bs=2 avail_mem=10.55 GB):  97%|####| 35/36 [00:11<00:00,
+// 3.03it/s]"). Logs hold hundreds of them for a start, so its times are read
+// only when somebody asks.
+type barLine struct {
+	label       []byte // "Capturing batches", nil for a bar without one
+	done, total int64
+	times       []byte // "00:35<00:01,  1.81it/s"
+	head        []byte // everything before the percentage
 }
 
-// label is what stands before the percentage: "Capturing batches", without
-// what changes with every step.
-func label(b []byte) string {
-	b = bytes.TrimRight(b, "0123456789 ")
-	b = bytes.TrimRight(b, ":")
-	if i := bytes.IndexByte(b, '('); i > 0 {
-		b = b[:i]
+// readBar recognises a bar; its parts point into line.
+func readBar(line []byte) (b barLine, ok bool) {
+	pct := bytes.IndexByte(line, '%')
+	if pct < 1 || line[pct-1] < '0' || line[pct-1] > '9' {
+		return b, false
 	}
-	for _, known := range barLabels {
-		if i := bytes.Index(b, []byte(known)); i >= 0 {
-			return text(b[i:], 60)
+	rest := line[pct:]
+	var open, end int
+	if n := len(rest); rest[n-1] == ']' {
+		end, open = n-1, bytes.LastIndexByte(rest[:n-1], '[')
+	} else { // another process wrote behind it on the same line
+		less := bytes.IndexByte(rest, '<')
+		if less < 0 {
+			return b, false
 		}
+		open = bytes.LastIndexByte(rest[:less], '[')
+		if end = bytes.IndexByte(rest[less:], ']'); end < 0 {
+			return b, false
+		}
+		end += less
 	}
-	return ""
+	if open < 0 || end-open > 80 {
+		return b, false
+	}
+	b.times = rest[open+1 : end]
+	if bytes.IndexByte(b.times, '<') < 0 {
+		return b, false
+	}
+	if b.done, b.total, ok = counts(bytes.TrimRight(rest[:open], " ")); !ok {
+		return b, false
+	}
+	b.head = line[:pct]
+	b.label = label(b.head)
+	return b, true
+}
+
+// counts reads "62/64" at the end of b.
+func counts(b []byte) (done, total int64, ok bool) {
+	i, total := lastNumber(b)
+	if i == len(b) || i < 1 || b[i-1] != '/' {
+		return 0, 0, false
+	}
+	b = b[:i-1]
+	i, done = lastNumber(b)
+	return done, total, i < len(b) && total > 0
+}
+
+// lastNumber reads the digits at the end of b and returns where they begin.
+func lastNumber(b []byte) (at int, n int64) {
+	at = len(b)
+	for scale := int64(1); at > 0 && len(b)-at < 12 && b[at-1] >= '0' && b[at-1] <= '9'; at, scale = at-1, scale*10 {
+		n += int64(b[at-1]-'0') * scale
+	}
+	return at, n
+}
+
+// label is what stands before the percentage, without what changes with every
+// step.
+func label(b []byte) []byte {
+	for _, known := range barLabels {
+		i := 0
+		if !bytes.HasPrefix(b, known) {
+			if i = bytes.Index(b, known); i < 0 {
+				continue
+			}
+		}
+		b = b[i:]
+		if j := bytes.IndexByte(b, '('); j > 0 {
+			b = b[:j]
+		}
+		return bytes.TrimRight(b, "0123456789: ")
+	}
+	return nil
 }
 
 // barLabels are the beginnings of the bars' labels; anything before them is
 // another logger's prefix.
-var barLabels = []string{"Loading ", "Multi-thread loading ", "Capturing ", "Compiling "}
+var barLabels = [][]byte{[]byte("Capturing "), []byte("Loading "), []byte("Multi-thread loading "), []byte("Compiling ")}
 
-// barPhase is the phase a bar belongs to; a bar without a label belongs to the
+// phase is the phase a bar belongs to; a bar without a label belongs to the
 // one that runs.
-func barPhase(label string) (Phase, bool) {
+func (b barLine) phase() (Phase, bool) {
 	switch {
-	case strings.HasPrefix(label, "Capturing"), strings.HasPrefix(label, "Compiling"):
+	case len(b.label) == 0:
+		return 0, false
+	case b.label[0] == 'C':
 		return Graphs, true
-	case label != "":
-		return Weights, true
 	}
-	return 0, false
+	return Weights, true
+}
+
+// progress reads the bar's times too.
+func (b barLine) progress() *Progress {
+	p := &Progress{Label: text(b.label, 60), Done: b.done, Total: b.total, Remaining: -1}
+	elapsed, rest, _ := strings.Cut(string(b.times), "<")
+	p.Elapsed = max(clock(elapsed), 0)
+	remaining, rate, _ := strings.Cut(rest, ",")
+	p.Remaining = clock(strings.TrimSpace(remaining))
+	p.Rate = text([]byte(rate), 24)
+	return p
 }

@@ -26,7 +26,7 @@ func asGolden(t *testing.T, s *Start) string {
 	t.Helper()
 	g := golden{Start: s}
 	for _, name := range shown {
-		if v, ok := s.Arguments[name]; ok {
+		if v, ok := s.Arguments()[name]; ok {
 			if g.Arguments == nil {
 				g.Arguments = map[string]any{}
 			}

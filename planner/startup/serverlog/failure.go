@@ -8,11 +8,8 @@ import (
 
 // unmarked looks for trouble in a line that no marker knows.
 func (p *Parser) unmarked(tags, msg []byte) {
-	if takeLabelled(p, tags, msg) {
-		return
-	}
-	if !troubled(msg) {
-		return
+	if p.start.Ready || takeLabelled(p, tags, msg) || !troubled(msg) {
+		return // what ends a server at work has a marker of its own
 	}
 	if dead(msg) {
 		takeDead(p, tags, msg)
@@ -93,7 +90,7 @@ func takeSigquit(p *Parser, tags, msg []byte) bool {
 
 func takeSigterm(p *Parser, _, msg []byte) bool {
 	p.start.Stopped = true
-	p.say(Ended, "", msg)
+	p.say(Ended, nil, msg)
 	return true
 }
 

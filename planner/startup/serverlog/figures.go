@@ -11,7 +11,7 @@ func takeInit(p *Parser, tags, msg []byte) bool {
 	if r := p.at(tags, Distributed); r != nil && r.InitUsage == nil {
 		r.InitUsage = gib(msg, "mem usage=")
 	}
-	p.say(Reported, string(tags), msg)
+	p.say(Reported, tags, msg)
 	return true
 }
 
@@ -19,7 +19,7 @@ func takeLoadBegin(p *Parser, tags, msg []byte) bool {
 	if r := p.at(tags, Weights); r != nil && len(r.Loads) < maxItems {
 		r.Loads = append(r.Loads, Load{BeginFree: gib(msg, "avail mem="), AfterPool: len(r.PoolEnds) > 0})
 	}
-	p.say(Reported, string(tags), msg)
+	p.say(Reported, tags, msg)
 	return true
 }
 
@@ -38,7 +38,7 @@ func takeLoadEnd(p *Parser, tags, msg []byte) bool {
 	l.Seconds, _ = float(msg, "elapsed=")
 	l.Class = word(after(msg, "type="), ", ")
 	r.Phase = max(r.Phase, Weights)
-	p.say(Reported, string(tags), msg)
+	p.say(Reported, tags, msg)
 	return true
 }
 
@@ -56,7 +56,7 @@ func takeRank(p *Parser, tags, msg []byte) bool {
 	done, ok1 := number(msg[open+1:])
 	total, ok2 := number(msg[slash+1:])
 	if ok1 && ok2 && total >= 1 && done >= 0 && total < 1e9 {
-		p.progress(Progress{Label: "Loading (prefetching files)", Done: int64(done), Total: int64(total), Remaining: -1}, nil)
+		p.progress(barLine{label: []byte("Loading, files prefetched"), done: int64(done), total: int64(total), times: []byte("?<?,")})
 	}
 	return true
 }
@@ -66,7 +66,7 @@ func takePool(p *Parser, tags, msg []byte) bool {
 	if r != nil && len(r.Pools) < maxItems {
 		r.Pools = append(r.Pools, readPool("", msg))
 	}
-	p.say(Reported, string(tags), msg)
+	p.say(Reported, tags, msg)
 	return true
 }
 
@@ -88,16 +88,18 @@ func readPool(label string, msg []byte) Pool {
 
 // takeLabelled is a pool with its name in front: "SWA KV Cache is allocated".
 func takeLabelled(p *Parser, tags, msg []byte) bool {
-	for _, form := range []string{" KV Cache is allocated", " KV Cache VA upper bound"} {
-		if i := bytes.Index(msg, []byte(form)); i > 0 && i < 80 {
-			if r := p.at(tags, Pools); r != nil && len(r.Pools) < maxItems {
-				r.Pools = append(r.Pools, readPool(text(msg[:i], 60), msg))
-			}
-			p.say(Reported, string(tags), msg)
-			return true
-		}
+	i := bytes.Index(msg[:min(len(msg), 120)], []byte(" KV Cache "))
+	if i <= 0 {
+		return false
 	}
-	return false
+	if rest := msg[i+len(" KV Cache "):]; !bytes.HasPrefix(rest, []byte("is allocated")) && !bytes.HasPrefix(rest, []byte("VA upper bound")) {
+		return false
+	}
+	if r := p.at(tags, Pools); r != nil && len(r.Pools) < maxItems {
+		r.Pools = append(r.Pools, readPool(text(msg[:i], 60), msg))
+	}
+	p.say(Reported, tags, msg)
+	return true
 }
 
 func takeStates(p *Parser, tags, msg []byte) bool {
@@ -113,7 +115,7 @@ func takeStates(p *Parser, tags, msg []byte) bool {
 		}
 	}
 	r.States = append(r.States, s)
-	p.say(Reported, string(tags), msg)
+	p.say(Reported, tags, msg)
 	return true
 }
 
@@ -121,7 +123,7 @@ func takeWindow(p *Parser, tags, msg []byte) bool {
 	if r := p.at(tags, Pools); r != nil {
 		r.Window = &Window{Full: integer(msg, "full_layer_tokens="), SWA: integer(msg, "swa_layer_tokens=")}
 	}
-	p.say(Reported, string(tags), msg)
+	p.say(Reported, tags, msg)
 	return true
 }
 
@@ -131,7 +133,7 @@ func takeDSV4(p *Parser, tags, msg []byte) bool {
 		d.BytesPerToken, _ = float(msg, "bytes_per_full_token=")
 		r.DSV4 = d
 	}
-	p.say(Reported, string(tags), msg)
+	p.say(Reported, tags, msg)
 	return true
 }
 
@@ -141,7 +143,7 @@ func takePostCapture(p *Parser, tags, msg []byte) bool {
 	if r != nil && bytes.Contains(msg, []byte("#tokens: ")) && len(r.Pools) < maxItems {
 		r.Pools = append(r.Pools, readPool("post-capture", msg))
 	}
-	p.say(Reported, string(tags), msg)
+	p.say(Reported, tags, msg)
 	return true
 }
 
@@ -154,7 +156,7 @@ func takePoolEnd(p *Parser, tags, msg []byte) bool {
 	if free := gib(msg, "avail mem="); free != nil && len(r.PoolEnds) < maxItems {
 		r.PoolEnds = append(r.PoolEnds, PoolEnd{*free})
 	}
-	p.say(Reported, string(tags), msg)
+	p.say(Reported, tags, msg)
 	return true
 }
 
@@ -166,7 +168,7 @@ func takeCapture(p *Parser, tags, msg []byte) bool {
 		if r != nil && len(r.Graphs) < maxItems {
 			r.Graphs = append(r.Graphs, Graph{Name: graphName(msg[len("Capture "):i]), BeginFree: gib(msg, "avail mem=")})
 		}
-		p.say(Reported, string(tags), msg)
+		p.say(Reported, tags, msg)
 		return true
 	}
 	i := bytes.Index(head, []byte(" end."))
@@ -182,7 +184,7 @@ func takeCapture(p *Parser, tags, msg []byte) bool {
 	if g.Seconds, _ = float(msg, "elapsed="); g.Seconds == 0 {
 		g.Seconds, _ = float(msg, "elapsed: ")
 	}
-	p.say(Reported, string(tags), msg)
+	p.say(Reported, tags, msg)
 	return true
 }
 
@@ -228,13 +230,13 @@ func takeSizes(p *Parser, tags, msg []byte) bool {
 			ContextLen: integer(msg, "context_len="), Available: gib(msg, "available_gpu_mem="),
 		}
 	}
-	p.say(Reported, string(tags), msg)
+	p.say(Reported, tags, msg)
 	return true
 }
 
 func takeHostBegin(p *Parser, tags, msg []byte) bool {
 	p.at(tags, HostPools)
-	p.say(Reported, string(tags), msg)
+	p.say(Reported, tags, msg)
 	return true
 }
 
@@ -263,7 +265,7 @@ func takeHostPool(p *Parser, tags, msg []byte) bool {
 	if r != nil && len(r.HostPools) < maxItems {
 		r.HostPools = append(r.HostPools, pool)
 	}
-	p.say(Reported, string(tags), msg)
+	p.say(Reported, tags, msg)
 	return true
 }
 

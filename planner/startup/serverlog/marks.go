@@ -62,6 +62,14 @@ var marks = index([]mark{
 	{"Scheduler watchdog timeout", takeWatchdog},
 })
 
+// firsts are the first bytes of all markers.
+var firsts = func() (f [256]bool) {
+	for _, ms := range marks {
+		f[ms[0].prefix[0]] = true
+	}
+	return f
+}()
+
 func index(all []mark) map[uint32][]mark {
 	m := map[uint32][]mark{}
 	for _, k := range all {
@@ -76,12 +84,13 @@ func takeArguments(p *Parser, _, msg []byte) bool {
 	if !ok {
 		return false
 	}
-	p.start = &Start{floor: Arguments, Arguments: parseArguments(value)}
+	p.start = &Start{floor: Arguments, arguments: bytes.Clone(value)}
 	p.start.First = string(p.stamp)
-	p.start.Last = p.start.First
 	p.was = Starting
 	p.trace = traceback{}
-	p.say(NewStart, "", []byte("arguments of "+p.start.Text("model_path")))
+	if p.emit != nil {
+		p.say(NewStart, nil, []byte("arguments of "+p.start.Text("model_path")))
+	}
 	return true
 }
 
@@ -103,7 +112,7 @@ func (p *Parser) at(tags []byte, ph Phase) *Rank {
 func begin(ph Phase) func(p *Parser, tags, msg []byte) bool {
 	return func(p *Parser, tags, msg []byte) bool {
 		p.at(tags, ph)
-		p.say(Reported, string(tags), msg)
+		p.say(Reported, tags, msg)
 		return true
 	}
 }
@@ -111,7 +120,7 @@ func begin(ph Phase) func(p *Parser, tags, msg []byte) bool {
 // reached records a step of the whole server.
 func (p *Parser) reached(ph Phase, msg []byte) {
 	p.start.floor = max(p.start.floor, ph)
-	p.say(Reported, "", msg)
+	p.say(Reported, nil, msg)
 }
 
 func takeHTTP(p *Parser, _, msg []byte) bool {
@@ -140,14 +149,14 @@ func takeReady(p *Parser, _, msg []byte) bool {
 	p.start.Ready = true
 	p.start.Suspect = nil
 	p.start.floor = Ready
-	p.say(BecameUp, "", msg)
+	p.say(BecameUp, nil, msg)
 	return true
 }
 
 func takeNoPrefill(p *Parser, tags, msg []byte) bool {
 	if p.start.NoPrefillGraphs == "" {
 		p.start.NoPrefillGraphs = text(msg, 300)
-		p.say(Reported, string(tags), msg)
+		p.say(Reported, tags, msg)
 	}
 	return true
 }

@@ -12,16 +12,14 @@ type Parser struct {
 	emit  func(Event)
 	start *Start
 	trace traceback
-	was   Phase // last phase told
-	stamp []byte
+	was   Phase  // last phase told
+	stamp []byte // of the line at hand
+	last  []byte // of the last line that had one
 }
 
 // New returns a parser that calls emit (which may be nil) for every line that
 // changes something.
 func New(emit func(Event)) *Parser {
-	if emit == nil {
-		emit = func(Event) {}
-	}
 	return &Parser{emit: emit, start: &Start{}}
 }
 
@@ -32,14 +30,19 @@ func (p *Parser) Write(b []byte) (int, error) {
 }
 
 // Start returns what the log has said so far. It changes with every Write.
-func (p *Parser) Start() *Start { return p.start }
+func (p *Parser) Start() *Start {
+	if string(p.last) != p.start.Last {
+		p.start.Last = string(p.last)
+	}
+	return p.start
+}
 
 // Settle says that nothing more is being written just now: a traceback that
 // is open has ended, and the bar on the last line counts as it stands.
 func (p *Parser) Settle() {
 	if len(p.split.open) > 0 {
-		if b, ok := bar(p.split.open); ok {
-			p.progress(b, nil)
+		if b, ok := readBar(p.split.open); ok {
+			p.progress(b)
 		}
 	}
 	p.endTraceback()
@@ -71,11 +74,11 @@ func Read(r io.Reader) (*Start, error) {
 		_, _ = p.Write(buf[:n])
 		if err == io.EOF {
 			p.Close()
-			return p.start, nil
+			return p.Start(), nil
 		}
 		if err != nil {
 			p.Close()
-			return p.start, err
+			return p.Start(), err
 		}
 	}
 }
@@ -92,27 +95,25 @@ func (p *Parser) line(b []byte) {
 		p.bare(b)
 		return
 	}
+	if p.trace.open {
+		p.endTraceback()
+	}
 	if traffic(e.message) {
-		if p.trace.open {
-			p.endTraceback()
-		}
 		return
 	}
 	p.stamp = append(p.stamp[:0], e.stamp...)
-	s := p.start
-	s.Last = string(e.stamp)
-	if s.First == "" {
-		s.First = s.Last
+	p.last = append(p.last[:0], e.stamp...)
+	if p.start.First == "" {
+		p.start.First = string(p.stamp)
 	}
-	if len(e.before) > 0 {
-		if bar, ok := bar(e.before); ok {
-			p.progress(bar, e.before)
+	if len(e.before) > 0 && !p.start.Ready {
+		if bar, ok := readBar(e.before); ok {
+			p.progress(bar)
 		}
 	}
-	if len(e.message) == 0 {
-		return
+	if len(e.message) > 0 {
+		p.message(e.tags, e.message)
 	}
-	p.message(e.tags, e.message)
 }
 
 // traffic recognises the lines of a server at work.
@@ -137,14 +138,14 @@ func warmup(msg []byte) bool {
 
 // message takes what a process logged.
 func (p *Parser) message(tags, msg []byte) {
-	p.endTraceback()
-	known := p.mark(tags, msg)
-	if !known && (msg[0] == 'I' || msg[0] == 'W' || msg[0] == 'E') {
-		// "INFO server_args.py:1217: ...": a level and a place in front.
-		known = starts(msg, func(m []byte) bool { return p.mark(tags, m) })
-	}
-	if known {
+	if p.mark(tags, msg) {
 		return
+	}
+	if c := msg[0]; c == 'I' || c == 'W' || c == 'E' {
+		// "INFO server_args.py:1217: ...": a level and a place in front.
+		if starts(msg, func(m []byte) bool { return p.mark(tags, m) }) {
+			return
+		}
 	}
 	p.unmarked(tags, msg)
 }
@@ -152,17 +153,20 @@ func (p *Parser) message(tags, msg []byte) {
 // bare takes a line without SGLang's envelope: bars, tracebacks, the web
 // server's lines, and everything where another logger is in charge.
 func (p *Parser) bare(b []byte) {
-	if bytes.IndexByte(b, '%') >= 0 {
-		if bar, ok := bar(b); ok {
-			p.progress(bar, b)
-			return
+	if traffic(b) {
+		return
+	}
+	if bar, ok := readBar(b); ok {
+		if !p.start.Ready {
+			p.progress(bar)
 		}
+		return
 	}
 	p.stamp = p.stamp[:0]
 	if p.trace.open && p.traceLine(b) {
 		return
 	}
-	if starts(b, func(m []byte) bool { return !traffic(m) && p.mark(nil, m) }) {
+	if starts(b, func(m []byte) bool { return traffic(m) || p.mark(nil, m) }) {
 		return
 	}
 	p.unmarked(nil, b)
@@ -170,7 +174,7 @@ func (p *Parser) bare(b []byte) {
 
 // mark tries the markers that begin like msg.
 func (p *Parser) mark(tags, msg []byte) bool {
-	if len(msg) < 4 {
+	if len(msg) < 4 || !firsts[msg[0]] {
 		return false
 	}
 	for _, m := range marks[key(msg)] {
@@ -187,7 +191,7 @@ func key(b []byte) uint32 {
 }
 
 // say tells the listener about a line.
-func (p *Parser) say(kind Kind, rank string, msg []byte) {
+func (p *Parser) say(kind Kind, tags, msg []byte) {
 	p.start.settlePhase()
 	if p.start.Phase != p.was {
 		p.was = p.start.Phase
@@ -196,14 +200,15 @@ func (p *Parser) say(kind Kind, rank string, msg []byte) {
 			kind = PhaseBegun
 		}
 	}
-	p.emit(Event{Kind: kind, Phase: p.start.Phase, Rank: rank, Stamp: string(p.stamp), Message: text(msg, 300)})
+	if p.emit != nil {
+		p.emit(Event{Kind: kind, Phase: p.start.Phase, Rank: string(tags), Stamp: string(p.stamp), Message: text(msg, 300)})
+	}
 }
 
-// progress takes a bar; raw is its line, nil for one that is still being
-// written.
-func (p *Parser) progress(b Progress, raw []byte) {
+// progress takes a bar.
+func (p *Parser) progress(b barLine) {
 	s := p.start
-	ph, ok := barPhase(b.Label)
+	ph, ok := b.phase()
 	if !ok {
 		ph = s.Phase
 	}
@@ -213,23 +218,30 @@ func (p *Parser) progress(b Progress, raw []byte) {
 	if s.Phase <= Distributed {
 		s.floor = max(s.floor, ph) // the log was cut at its beginning
 	}
-	captureFree(s, raw)
-	if old := s.Progress; old != nil && old.Done == b.Done && old.Total == b.Total && old.Label == b.Label {
+	captureFree(s, b.head)
+	if old := s.Progress; old != nil && old.Done == b.done && old.Total == b.total && old.Label == string(b.label) {
 		return
 	}
 	s.settlePhase()
 	if p.was != s.Phase {
 		p.was = s.Phase
-		p.emit(Event{Kind: PhaseBegun, Phase: s.Phase})
+		if p.emit != nil {
+			p.emit(Event{Kind: PhaseBegun, Phase: s.Phase})
+		}
 	}
-	s.Progress = &b
-	p.emit(Event{Kind: Advanced, Phase: s.Phase, Message: b.Label})
+	s.Progress = b.progress()
+	if p.emit != nil {
+		p.emit(Event{Kind: Advanced, Phase: s.Phase, Message: s.Progress.Label})
+	}
 }
 
 // captureFree keeps the least free memory that a bar of capture showed. Bars
 // come from one rank, without its name.
-func captureFree(s *Start, raw []byte) {
-	free := gib(raw, "avail_mem=")
+func captureFree(s *Start, head []byte) {
+	if len(head) < 20 || head[len(head)-1] > '9' {
+		return
+	}
+	free := gib(head, "avail_mem=")
 	if free == nil {
 		return
 	}

@@ -24,9 +24,6 @@ import (
 type Start struct {
 	Phase    Phase     `json:"phase"`
 	Progress *Progress `json:"progress,omitempty"` // of the phase's bar, nil when it has none
-	// Arguments are the server's resolved arguments under SGLang's own names,
-	// nil when the log does not begin with them.
-	Arguments map[string]any `json:"-"`
 	// Ranks in the order in which they first spoke. A server with one GPU has
 	// a single rank with an empty name.
 	Ranks   []*Rank            `json:"ranks,omitempty"`
@@ -45,8 +42,10 @@ type Start struct {
 	// NoPrefillGraphs says why the release captured none by itself.
 	NoPrefillGraphs string `json:"no_prefill_graphs,omitempty"`
 
-	floor  Phase
-	byName map[string]*Rank
+	floor     Phase
+	byName    map[string]*Rank
+	arguments []byte         // the arguments line, as long as nobody asked
+	parsed    map[string]any // the same, read
 }
 
 // Rank is what one scheduler process said.

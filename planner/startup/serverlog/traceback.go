@@ -122,5 +122,8 @@ func (p *Parser) fail(f Failure) {
 	}
 	s.Failure, s.Suspect = &f, nil
 	s.settlePhase()
+	if p.emit == nil {
+		return
+	}
 	p.emit(Event{Kind: Failed, Phase: f.Phase, Rank: f.Rank, Stamp: f.Stamp, Message: f.Cause})
 }
