@@ -55,17 +55,26 @@ func deepseekV4(b *Builder) {
 	b.head(s.hidden, false)
 }
 
-// v4Attention adds an attention layer; its keys are compressed by ratio, and
-// those of ratio 4 have an indexer.
-func (b *Builder) v4Attention(s v4Spec, ratio int64) {
+// v4Projections adds the matrices around attention; plain says that the first
+// of the output's two stays in bf16.
+func (b *Builder) v4Projections(s v4Spec, plain bool) {
 	ranks := b.Layout.AttnTP
 	b.param("self_attn.attn_sink", Attention, FP32, s.heads)
 	b.whole("self_attn.wqkv_a", Attention, s.hidden, s.qLora+s.dim)
 	b.norms(s.qLora)
 	b.column("self_attn.wq_b", Attention, ranks, s.qLora, mul(s.heads, s.dim))
 	b.norms(s.dim)
-	b.column("self_attn.wo_a", Attention, ranks, mul(s.heads, s.dim)/max(s.groups, 1), mul(s.groups, s.oLora))
+	a := b.column("self_attn.wo_a", Attention, ranks, mul(s.heads, s.dim)/max(s.groups, 1), mul(s.groups, s.oLora))
+	if plain {
+		a.raw()
+	}
 	b.row("self_attn.wo_b", Attention, ranks, mul(s.groups, s.oLora), s.hidden)
+}
+
+// v4Attention adds an attention layer; its keys are compressed by ratio, and
+// those of ratio 4 have an indexer.
+func (b *Builder) v4Attention(s v4Spec, ratio int64) {
+	b.v4Projections(s, false)
 	if ratio <= 1 {
 		return
 	}

@@ -119,7 +119,7 @@ func isV4(arch string) bool {
 
 // v4Runner: DeepSeek-V4's fp4 experts.
 func (l *loader) v4Runner() string {
-	if l.quant == nil || l.quant.MoE.Kind != weights.MXFP4Fp8 || l.lay.A2A {
+	if l.quant == nil || l.quant.MoE.Kind != weights.MXFP4Fp8 || l.lay.A2A || l.fp4ToFP8() {
 		return runAuto
 	}
 	if l.card.Major == 12 || l.rel.AtLeast("0.5.18") {

@@ -55,7 +55,30 @@ func (l *loader) fp8BlockLinear(m *weights.Module) {
 		l.fp8Marlin(m, m.In/max(m.Scheme.Cols, 1))
 	case l.deepGEMM(m):
 		l.requantise(m)
+	case m.Scheme.Cols == 32 && m.Scheme.UE8M0 && l.blockAsMXFP8() && m.In%32 == 0:
+		l.swizzleScales(m)
 	}
+}
+
+// blockAsMXFP8 reports that blocks 32 columns wide run on FlashInfer's MXFP8
+// kernels: DeepSeek-V4.1's default on compute capability 10.x.
+func (l *loader) blockAsMXFP8() bool {
+	switch l.args.Str("fp8_gemm_runner_backend") {
+	case "", runAuto:
+		return l.arch == "DeepseekV41ForCausalLM" && l.card.Major == 10
+	case "flashinfer_cutlass", "flashinfer_cutedsl":
+		return l.card.Major >= 10
+	}
+	return false
+}
+
+// swizzleScales keeps a copy of the scales, a byte per row and 32 columns, in
+// the order of FlashInfer's kernels.
+func (l *loader) swizzleScales(m *weights.Module) {
+	t := l.temps(m.Group)
+	t.add(weights.U8, m.Out, m.In/32)
+	l.mem.New(m.Group, weights.U8, align(m.Out, 128), align(m.In/32, 4))
+	t.free()
 }
 
 // requantise: the weights go to bf16 and back to e4m3 in whole blocks, so the

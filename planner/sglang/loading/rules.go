@@ -24,7 +24,23 @@ func (l *loader) buildRules() weights.Rules {
 		NVFP4Swizzled:      !l.back.trtllm(),
 	}
 	l.padExperts(&r)
+	if l.arch == "DeepseekV41ForCausalLM" {
+		l.v41Rules(&r)
+	}
 	return r
+}
+
+// v41Rules: only 128 x 128 blocks have a kernel for wo_a, and Hopper and
+// Blackwell have kernels of their own for the hyper-connections.
+func (l *loader) v41Rules(r *weights.Rules) {
+	r.PlainOutputA = l.quant != nil && (l.quant.Linear.Rows != 128 || l.quant.Linear.Cols != 128)
+	switch l.card.Major {
+	case 9:
+		r.MixingBF16 = 3
+	case 10:
+		r.MixingFP32, r.MixingBF16 = 2, 3
+	}
+	r.LookupOffGPU = truthy(l.env["SGLANG_ENABLE_DSV41_ENGRAM_HOST_TABLE"])
 }
 
 // padExperts sets the widths to which kernels want experts padded when they
