@@ -81,7 +81,7 @@ const replayed = "replay of the layers' tensors through the caching allocator's 
 // cache holds beyond its live tensors at the worst moment, and the size of
 // the replay.
 func (c *tally) prefill(l *Launch, b *Body, g *Captures, who string, s *scratch) (slack, replay units.Bytes) {
-	rp := replayCapture(b, g.Sizes, l.CaptureWorkspace, l.SharedOutput, s)
+	rp := replayCapture(b, thin(g.Sizes), l.CaptureWorkspace, l.SharedOutput, s)
 	c.add(g.Fixed...)
 	extra := sum(g.Extra).Value
 	c.start = max(c.start, c.now+rp.Peak+extra)

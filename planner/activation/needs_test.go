@@ -67,6 +67,21 @@ func TestNeedsGrowWithTheChunk(t *testing.T) {
 	}
 }
 
+// A replay of the thinned sizes is that of all sizes, to a few small segments.
+func TestThin(t *testing.T) {
+	var s scratch
+	for name, b := range bodies {
+		for _, top := range []int64{512, 2048, 8192, 16384} {
+			sizes := sizesTo(top)
+			all := replayCapture(&b, sizes, 32*units.MiB, true, &s)
+			few := replayCapture(&b, thin(sizes), 32*units.MiB, true, &s)
+			require.InDelta(t, all.Peak.MiB(), few.Peak.MiB(), 8, "%s at %d", name, top)
+			require.InDelta(t, all.Graph.MiB(), few.Graph.MiB(), 4, "%s at %d", name, top)
+			require.Equal(t, all.Left, few.Left, "%s at %d", name, top)
+		}
+	}
+}
+
 // Bands are in order, floors are below them, and serving never needs less than
 // what stays.
 func TestNeedsAreOrdered(t *testing.T) {

@@ -22,9 +22,6 @@ func replayCapture(b *Body, sizes []int64, workspace units.Bytes, shared bool, s
 	eager.Alloc(int64(workspace))
 	var peak units.Bytes
 	for i, t := range sizes {
-		if skipped(sizes, i) {
-			continue
-		}
 		p := pass{body: b, graph: eager, eager: eager, tokens: t, captured: true}
 		first := p.forward()
 		second := p.forward()
@@ -49,10 +46,16 @@ func replayCapture(b *Body, sizes []int64, workspace units.Bytes, shared bool, s
 	return c
 }
 
-// skipped leaves out three of four sizes below half the largest: they fit into
-// what larger ones have left, and a few of them find the small segments.
-func skipped(sizes []int64, i int) bool {
-	return sizes[i]*2 < sizes[0] && i%4 != 0 && i != len(sizes)-1
+// thin leaves out most sizes below half the largest: they fit into what larger
+// ones have left, and a few of them find the small segments.
+func thin(sizes []int64) []int64 {
+	out := make([]int64, 0, 24)
+	for i, n := range sizes {
+		if n*2 >= sizes[0] || i%8 == 0 || i == len(sizes)-1 {
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 // replayOnce is what one captured decode pass with its logits takes in a pool
