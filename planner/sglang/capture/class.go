@@ -58,6 +58,8 @@ func (p *plan) unmeasured() []activation.Share {
 	add(p.l.ep > 1, "expert parallelism", 0.15)
 	add(p.l.pp > 1, "pipeline parallelism", 0.10)
 	add(p.a.Bool("enable_lora"), "LoRA", 0.15)
+	add(p.a.Bool("enable_torch_compile"), "torch.compile", 0.20)
+	add(p.a.Bool("enable_two_batch_overlap"), "two-batch overlap", 0.20)
 	add(!p.back.only("fa3") && !(p.back.only("triton") && !p.latent()), "attention backend "+strings.Join(p.back, " and "), 0.10)
 	add(p.card.Major != 9 && p.card.Major != 0, "cards other than Hopper", 0.10)
 	switch {

@@ -163,6 +163,16 @@ func TestLongest(t *testing.T) {
 	require.Positive(t, activation.Needs(planned("0.5.17", deepseek(), h200, map[string]any{"tp_size": 8, "cuda_graph_config": map[string]any{}})).LongPrompt)
 }
 
+// What is gone before the load: 1.27 GiB of an H200 with one rank, 2.19 with
+// two were measured; more ranks widen the band.
+func TestPreLoad(t *testing.T) {
+	r := release.MustParse("0.5.17")
+	for ranks, seen := range map[int]float64{1: 1.27, 2: 2.19, 8: 2.9} {
+		loss := PreLoad(r, arguments(map[string]any{"tp_size": ranks}), h200)
+		require.True(t, loss.Holds(units.FromGiB(seen)), "%d ranks: %v", ranks, loss)
+	}
+}
+
 // Hostile numbers do not panic and do not run away.
 func TestHostileArguments(t *testing.T) {
 	for _, set := range []map[string]any{
