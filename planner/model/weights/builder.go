@@ -109,6 +109,13 @@ func (b *Builder) kvSplit(n, ranks int64) int64 {
 	return 1
 }
 
+// oneStage refuses pipeline stages, as some classes do.
+func (b *Builder) oneStage() {
+	if b.Layout.PP > 1 {
+		b.fail(&ShapeError{What: "pipeline stages", Size: b.Layout.PP, Ranks: 1, Why: "the class has no pipeline parallelism"})
+	}
+}
+
 // at sets where the following modules are in the tree.
 func (b *Builder) at(prefix string, layer int) { b.prefix, b.layer = prefix, layer }
 

@@ -22,6 +22,7 @@ var (
 		if kv := b.size(1, "num_key_value_heads"); kv < b.Layout.TP {
 			b.fail(&ShapeError{What: "KV heads", Size: kv, Ranks: b.Layout.TP, Why: "the class wants at least one of its own on every rank"})
 		}
+		b.oneStage()
 		b.dense(denseSpec{embedDP: true, rope: 70000000, maxPos: 65536})
 	}, "NanbeigeForCausalLM")
 	_ = register(func(b *Builder) {

@@ -38,6 +38,7 @@ func (b *Builder) hyMoE(hidden int64) {
 func hunyuanV4(b *Builder) {
 	hidden, s := b.need("hidden_size"), b.mla()
 	streams := b.size(4, "hc_mult")
+	b.oneStage()
 	b.at("model", -1)
 	b.embed(b.embedRanks(), hidden)
 	for l := range b.layers("num_hidden_layers") {

@@ -14,6 +14,9 @@ type mamba2 struct {
 func (b *Builder) mixer2(leaf string, ranks, hidden int64, s mamba2) (groups int64) {
 	groups = s.groups
 	if groups%max(ranks, 1) != 0 {
+		if groups != 1 {
+			b.fail(&ShapeError{What: "mamba groups", Size: groups, Ranks: ranks, Why: "the ranks must divide the groups, unless there is one"})
+		}
 		groups = max(ranks, groups)
 	}
 	gs := mul(groups, s.state)

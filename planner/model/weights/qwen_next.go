@@ -38,6 +38,9 @@ func (b *Builder) fullLayer(l int64) bool {
 // expert can be fused and whose head is on every stage.
 func (b *Builder) qwenNext(next bool) {
 	hidden := b.need("hidden_size")
+	if next {
+		b.oneStage()
+	}
 	b.at("model", -1)
 	b.qwenEmbed(hidden, next)
 	from, to := b.Layout.Layers(b.layers("num_hidden_layers"))

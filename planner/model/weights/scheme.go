@@ -67,16 +67,21 @@ func up(n, to int64) int64 {
 	return (n + to - 1) / to
 }
 
-// Build allocates the tensors of all modules as their classes make them, each
-// as quant stores it.
-func Build(mods []Module, quant *Quant, r *Replay, rules *Rules) {
+// Assign sets how quant stores each module.
+func Assign(mods []Module, quant *Quant) {
+	for i := range mods {
+		mods[i].Scheme = quant.Of(&mods[i])
+	}
+}
+
+// Build allocates the tensors of all modules as their classes make them.
+func Build(mods []Module, r *Replay, rules *Rules) {
 	for i := range mods {
 		m := &mods[i]
 		if m.Kind == Drop {
 			giveUp(mods[m.Out:m.In], r)
 			continue
 		}
-		m.Scheme = quant.Of(m)
 		if !m.Late {
 			m.build(r, rules)
 		}

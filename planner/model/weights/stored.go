@@ -24,7 +24,8 @@ func Stored(c *model.Config, arch string) ([]GroupSize, error) {
 		return nil, err
 	}
 	mem := NewReplay(8 * len(mods))
-	Build(mods, quant, mem, &rules)
+	Assign(mods, quant)
+	Build(mods, mem, &rules)
 	var out []GroupSize
 	for g := range groups {
 		if n := mem.Live(g); n > 0 && g != Rope {

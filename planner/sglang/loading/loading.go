@@ -95,13 +95,19 @@ func estimate(r release.Release, a *args.Args, cfg *model.Config, card machine.C
 	if err != nil {
 		return nil, err
 	}
+	weights.Assign(mods, l.quant)
+	for i := range mods {
+		if err := l.refuses(&mods[i]); err != nil {
+			return nil, err
+		}
+	}
 	return l.load(mods, opt), nil
 }
 
 // load builds the modules, rewrites them and adds up.
 func (l *loader) load(mods []weights.Module, opt Options) *weights.Result {
 	l.mem = weights.NewReplay(8 * len(mods))
-	weights.Build(mods, l.quant, l.mem, &l.rules)
+	weights.Build(mods, l.mem, &l.rules)
 	built := l.mem.Total()
 	l.rewrite(mods)
 	stay := l.mem.Total()
