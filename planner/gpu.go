@@ -248,12 +248,8 @@ func (g *gpuModel) at(f float64) point {
 		return p
 	}
 	n := g.needs.At(p.tokens.Value)
-	if n.NoPrefillGraphs != nil && p.poolEnd.Value < n.GateAt.Value {
-		gated := n.Gated()
-		p.start, p.serving = gated.Start, gated.Serving
-	} else {
-		p.start, p.serving = n.Start, n.Serving
-	}
+	here := n.With(p.poolEnd)
+	p.start, p.serving = here.Start, here.Serving
 	if p.severity == finding.Error || mid.MaxTotalTokens <= 0 {
 		return p
 	}

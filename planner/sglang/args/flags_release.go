@@ -25,6 +25,15 @@ var (
 
 func versionAt(i int) release.Release { return release.MustParse(versions[i]) }
 
+// Releases returns every release that the tables have, the oldest first.
+func Releases() []release.Release {
+	out := make([]release.Release, len(versions))
+	for i := range out {
+		out[i] = versionAt(i)
+	}
+	return out
+}
+
 // indexOf returns the position in versions of the release whose table r uses:
 // itself, the one with the same table, or the nearest older one. A development
 // build counts as the release it leads to.

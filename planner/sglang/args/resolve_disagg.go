@@ -133,7 +133,9 @@ func (x *resolver) hostReceive() {
 	if t < 0 || t > 1 {
 		x.refuse(CodeDisaggregation, flag, "The threshold lies between 0 and 1.", drop)
 	}
-	if t >= 1 {
+	// 0.5.21 counts the threshold upwards from 0, off; from 0.5.22 on it is the
+	// free share of the GPU pool below which it works, and 1 is off.
+	if off := x.r.AtLeast("0.5.22") && t >= 1 || x.r.Before("0.5.22") && t <= 0; off {
 		return
 	}
 	if x.Bool("enable_hisparse") || x.Bool("enable_pd_role_switch") {
