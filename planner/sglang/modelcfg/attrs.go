@@ -75,16 +75,6 @@ func (a *attrs) first(keys ...string) (int, bool) {
 	return 0, false
 }
 
-func (a *attrs) float(key string) (float64, bool) {
-	if f, ok := a.sec.Float(key); ok {
-		return f, true
-	}
-	if a.up != nil {
-		return a.up.float(key)
-	}
-	return 0, false
-}
-
 func (a *attrs) str(key string) string {
 	if s := a.sec.Str(key); s != "" {
 		return s

@@ -1,13 +1,12 @@
 package modelcfg
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-
-	"encoding/json"
 
 	"github.com/sglplan/sglplan/planner/finding"
 	"github.com/sglplan/sglplan/planner/model"
@@ -194,9 +193,5 @@ func (d *deriver) multimodal() {
 func (d *deriver) fail(field string, err error) { d.found = append(d.found, badConfig(field, err)) }
 
 func (d *deriver) failf(field, format string, a ...any) { d.fail(field, fmt.Errorf(format, a...)) }
-
-func hasAny(list []string, want ...string) bool {
-	return slices.ContainsFunc(list, func(s string) bool { return slices.Contains(want, s) })
-}
 
 func lower(s string) string { return strings.ToLower(s) }

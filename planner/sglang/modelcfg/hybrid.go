@@ -84,7 +84,7 @@ func isDots3(arch string) bool {
 // windowLayers splits the layers into full and window ones (get_hybrid_layer_ids).
 func (d *deriver) windowLayers() (full, swa []int) {
 	m, t, n := d.m, d.v.text, d.m.NumHiddenLayers
-	isWindow := func(int) bool { return false }
+	var isWindow func(layer int) bool
 	switch m.Arch {
 	case "Llama4ForConditionalGeneration":
 		isWindow = func(i int) bool { return (i+1)%4 != 0 }

@@ -104,11 +104,7 @@ func (b *builder) newSolver(s span) solver {
 		return b.newWindowChunked(s)
 	}
 	c := b.defaultCell(s)
-	u := &uniform{cell: b.withDraft(s, c), page: b.page, zeroKV: b.zeroKVTokens(s)}
-	if b.r.Before("0.5.20") {
-		u.floorsAt = 1
-	}
-	return u
+	return &uniform{cell: b.withDraft(s, c), page: b.page, zeroKV: b.zeroKVTokens(s), negative: b.r.Before("0.5.20")}
 }
 
 // zeroKVTokens is the count where no layer of the stage keeps K and V: another

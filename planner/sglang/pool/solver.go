@@ -21,13 +21,11 @@ type uniform struct {
 	cell     int64
 	page     int64
 	zeroKV   int64 // tokens when no layer here keeps K and V
-	scratch  int64 // bytes taken before tokens (KV sharding)
-	floorsAt int64 // 0.5.20 on: a budget below zero counts as zero
+	negative bool  // to 0.5.19 a budget below zero stays below zero
 }
 
 func (u *uniform) fit(bytes int64) split {
-	bytes -= u.scratch
-	if u.floorsAt == 0 {
+	if !u.negative {
 		bytes = max(bytes, 0)
 	}
 	n := u.zeroKV

@@ -14,7 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sglplan/sglplan/planner/finding"
 	"github.com/sglplan/sglplan/planner/machine"
 	"github.com/sglplan/sglplan/planner/model"
 	"github.com/sglplan/sglplan/planner/sglang/args"
@@ -254,5 +253,3 @@ func mapKeys(m map[string]tally) func(func(string) bool) {
 		}
 	}
 }
-
-var _ = finding.Error

@@ -10,7 +10,6 @@ type windowLegacy struct {
 	page                  int64
 	alignsFirst           bool // 0.5.10: the window follows the aligned full count
 	equal                 bool // 0.5.8: both kinds of layer count alike
-	llama4                float64
 }
 
 func (b *builder) newWindowLegacy(s span) solver {
