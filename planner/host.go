@@ -36,11 +36,19 @@ func (j *job) hostRequest(*GPU) hostledger.Request {
 	}
 	if m := j.gpu; m.target != nil {
 		q.RankWeights = m.target.Load.Value
-		// The files of all ranks together; their number and sizes are not known.
-		q.Checkpoint.Bytes = q.RankWeights * units.Bytes(j.layout.TP*j.layout.PP)
 	}
+	q.Checkpoint = j.files(q.RankWeights)
 	q.Stages = j.mirroredPools()
 	return q
+}
+
+// files are the weight files on disk: as found, else as large as the weights of
+// all ranks together, their number unknown.
+func (j *job) files(rank units.Bytes) hostledger.Checkpoint {
+	if c := j.req.Checkpoint; c != nil && c.Bytes > 0 {
+		return hostledger.Checkpoint{Bytes: max(c.Bytes, c.TotalSize), LargestFile: c.LargestFile, Pickled: c.Format.Pickled()}
+	}
+	return hostledger.Checkpoint{Bytes: rank * units.Bytes(j.layout.TP*j.layout.PP)}
 }
 
 // mirroredPools are the device pools that host pools are made of. With a size

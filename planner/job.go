@@ -226,20 +226,6 @@ func (j *job) layOut() {
 	j.add(fs...)
 }
 
-// ModelPaths returns the target's and the draft's model as the command names
-// them, "" when it names none.
-func (r Request) ModelPaths() (target, draft string) {
-	rel := r.Release
-	if rel.IsZero() {
-		rel = imageRelease(r.Launch.Container)
-	}
-	if rel.IsZero() {
-		rel = release.Newest
-	}
-	a, _ := args.Parse(rel, r.Launch.Flags, args.ParseOptions{ReadFile: r.ReadFile, Serve: r.Launch.Serve()})
-	return a.Str("model_path"), a.Str("speculative_draft_model_path")
-}
-
 // smallest returns the smaller of two optional sizes.
 func smallest(a, b *units.Bytes) *units.Bytes {
 	switch {

@@ -6,6 +6,7 @@ import (
 	"github.com/sglplan/sglplan/planner/launch"
 	"github.com/sglplan/sglplan/planner/machine"
 	"github.com/sglplan/sglplan/planner/model"
+	"github.com/sglplan/sglplan/planner/model/checkpoint"
 	"github.com/sglplan/sglplan/planner/sglang/release"
 	"github.com/sglplan/sglplan/planner/units"
 )
@@ -24,6 +25,9 @@ type Request struct {
 	Model      *model.Config
 	Draft      *model.Config
 	ModelError error
+	// Checkpoint is what is known of the target's weight files; nil when they
+	// are not here.
+	Checkpoint *checkpoint.Checkpoint
 	// Machines are the hosts in node-rank order; usually one. With fewer
 	// machines than nodes the last one stands for the rest.
 	Machines []machine.Machine

@@ -4,56 +4,71 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 
 	"github.com/sglplan/sglplan/planner"
-	"github.com/sglplan/sglplan/planner/model"
 	"github.com/sglplan/sglplan/planner/model/source"
 )
 
-// findModels fills in the configurations of the target and the draft. A model
-// that is not on this machine is no error: the plan is undecided then and says
-// so. Files that are here and broken are an *InputError.
+// findModels fills in the configurations and weight files of the target and
+// the draft. A model that is not on this machine is no error: the plan is
+// undecided then and says so. Files that are here and broken are an
+// *InputError.
 func (o Options) findModels(_ context.Context, r *planner.Request) error {
-	target, draft := r.ModelPaths()
-	name := target
+	refs := r.Models()
+	q := source.Query{Name: refs.Target, Revision: refs.Revision, LoadFormat: refs.LoadFormat, Env: environment(r)}
 	if o.Model != "" {
-		name = o.Model
+		q.Name = o.Model
 	}
-	if name == "" {
+	if q.Name == "" {
 		r.ModelError = errNoModel
 		return nil
 	}
-	cfg, err := find(name, r.Env)
+	f, err := source.Find(q)
 	if err != nil {
 		// What --model names must be readable; what the command names may be
 		// on the machine that it will run on.
-		if o.Model != "" || !missing(err) {
-			return &InputError{"model", name, err}
+		if o.Model != "" && !recognised(err) || !missing(err) {
+			return &InputError{"model", q.Name, err}
 		}
 		r.ModelError = err
 		return nil
 	}
-	r.Model = cfg
-	if draft == "" || draft == target {
+	r.Model, r.Checkpoint = f.Config, f.Checkpoint
+	if refs.Draft == "" || refs.Draft == refs.Target {
 		return nil
 	}
-	d, err := find(draft, r.Env)
-	if err != nil && !missing(err) {
-		return &InputError{"draft model", draft, err}
+	q.Name, q.Revision, q.LoadFormat = refs.Draft, refs.DraftRevision, refs.DraftLoadFormat
+	d, err := source.Find(q)
+	switch {
+	case err == nil:
+		r.Draft = d.Config
+	case !missing(err):
+		return &InputError{"draft model", refs.Draft, err}
 	}
-	r.Draft = d
 	return nil
 }
 
-func find(name string, env map[string]string) (*model.Config, error) {
-	f, err := source.Find(name, env)
-	if err != nil {
-		return nil, err
+// environment is what the launch will see: what the command itself sets wins.
+func environment(r *planner.Request) map[string]string {
+	env := maps.Clone(r.Env)
+	if env == nil {
+		env = map[string]string{}
 	}
-	return f.Config, nil
+	maps.Copy(env, r.Launch.Env)
+	return env
 }
 
+// missing reports a model that may well be where the launch will run.
 func missing(err error) bool {
 	var nf *source.NotFoundError
-	return errors.As(err, &nf) || errors.Is(err, fs.ErrNotExist)
+	return errors.As(err, &nf) || errors.Is(err, fs.ErrNotExist) || recognised(err)
+}
+
+// recognised reports files that are here and whole, and not a model that can
+// be planned.
+func recognised(err error) bool {
+	var adapter *source.AdapterError
+	var format *source.FormatError
+	return errors.As(err, &adapter) || errors.As(err, &format)
 }

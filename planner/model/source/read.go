@@ -1,0 +1,144 @@
+package source
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"io/fs"
+	"slices"
+	"sync"
+
+	"github.com/sglplan/sglplan/planner/model/checkpoint"
+	"github.com/sglplan/sglplan/planner/model/safetensors"
+	"github.com/sglplan/sglplan/planner/units"
+)
+
+// Read says what weight files a folder holds, as the given --load-format would
+// load them, with at most workers headers read at once. It returns nil when
+// there are none. Files that cannot be read are in its Problems.
+func Read(files fs.FS, format string, workers int) *checkpoint.Checkpoint {
+	entries, err := fs.ReadDir(files, ".")
+	if err != nil {
+		return nil
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	kind, found := choose(names, format)
+	indexed := kind.index != "" && slices.Contains(names, kind.index)
+	if len(found) == 0 && !indexed {
+		return nil
+	}
+	r := &reading{files: files, out: &checkpoint.Checkpoint{Format: kind.format}}
+	if indexed {
+		found = r.indexed(kind.index, found)
+	}
+	r.sizes(found)
+	if kind.format == checkpoint.Safetensors {
+		r.headers(workers)
+	}
+	slices.Sort(r.out.Missing)
+	slices.SortFunc(r.out.Problems, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	return r.out
+}
+
+// reading is one checkpoint as its files are read.
+type reading struct {
+	files  fs.FS
+	shards []shard
+	out    *checkpoint.Checkpoint
+}
+
+type shard struct {
+	name string
+	size int64
+}
+
+// indexed reads the index and returns the files that it names; those that are
+// not here are missing. Without a readable index all files count.
+func (r *reading) indexed(name string, found []string) []string {
+	f, err := r.files.Open(name)
+	if err != nil {
+		r.out.Problems = append(r.out.Problems, &PathError{name, err})
+		return found
+	}
+	defer f.Close()
+	x, err := safetensors.ReadIndex(name, f)
+	if err != nil {
+		r.out.Problems = append(r.out.Problems, err)
+		return found
+	}
+	r.out.TotalSize = units.Bytes(x.TotalSize)
+	return x.Shards
+}
+
+// sizes takes the sizes of the files, through links.
+func (r *reading) sizes(names []string) {
+	for _, n := range names {
+		st, err := fs.Stat(r.files, n)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			r.out.Missing = append(r.out.Missing, n) // or a link to what was never fetched
+			continue
+		case err != nil:
+			r.out.Problems = append(r.out.Problems, &PathError{n, err})
+			continue
+		}
+		r.shards = append(r.shards, shard{n, st.Size()})
+		r.out.Files++
+		r.out.Bytes += units.Bytes(st.Size())
+		r.out.LargestFile = max(r.out.LargestFile, units.Bytes(st.Size()))
+	}
+}
+
+// headers counts the tensors of all files.
+func (r *reading) headers(workers int) {
+	var (
+		work  = make(chan shard)
+		done  sync.WaitGroup
+		mu    sync.Mutex
+		total checkpoint.Tally
+	)
+	for range max(1, min(workers, len(r.shards))) {
+		done.Go(func() {
+			var reader safetensors.Reader
+			var tally checkpoint.Tally
+			var problems []error
+			for s := range work {
+				if err := r.header(&reader, s, &tally); err != nil {
+					problems = append(problems, err)
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			total.Merge(&tally)
+			r.out.Problems = append(r.out.Problems, problems...)
+		})
+	}
+	for _, s := range r.shards {
+		work <- s
+	}
+	close(work)
+	done.Wait()
+	if r.out.Complete() {
+		r.out.Tally = &total
+	}
+}
+
+// errNoReaderAt is what a file system without random access gets.
+var errNoReaderAt = errors.New("the file cannot be read from an offset")
+
+func (r *reading) header(d *safetensors.Reader, s shard, t *checkpoint.Tally) error {
+	f, err := r.files.Open(s.name)
+	if err != nil {
+		return &PathError{s.name, err}
+	}
+	defer f.Close()
+	at, ok := f.(io.ReaderAt)
+	if !ok {
+		return &PathError{s.name, errNoReaderAt}
+	}
+	_, err = d.Read(s.name, at, s.size, t.Add)
+	return err
+}
