@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Release is one SGLang version: 0.5.10, 0.5.10.post1, 0.5.12.dev20260512.
@@ -25,7 +26,9 @@ var (
 	Oldest = MustParse(oldestKnown)
 )
 
-var pattern = regexp.MustCompile(`^v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(?:\.?rc(\d{1,4}))?(?:\.post(\d{1,4}))?(\.dev\d*)?(\+[\w.]+)?(-[\w.-]+)?$`)
+var pattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(?:\.?rc(\d{1,4}))?(?:\.post(\d{1,4}))?(\.dev\d*)?(\+[\w.]+)?(-[\w.-]+)?$`)
+})
 
 // A SyntaxError reports a version that cannot be read.
 type SyntaxError struct{ Text string }
@@ -37,7 +40,7 @@ func (e *SyntaxError) Error() string {
 // Parse reads a version as pip or an image tag writes it. What follows a
 // hyphen in a tag (v0.5.9-cu130) is dropped.
 func Parse(s string) (Release, error) {
-	m := pattern.FindStringSubmatch(strings.TrimSpace(s))
+	m := pattern().FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil {
 		return Release{}, &SyntaxError{s}
 	}
@@ -54,11 +57,18 @@ func Parse(s string) (Release, error) {
 	return r, nil
 }
 
-// MustParse is Parse for constants; it panics on an error.
+// MustParse is Parse for version constants of the form 0.5.10 or 0.5.10.post1.
+// It needs no pattern, since the tables are read with it at every start; it
+// panics on any other text.
 func MustParse(s string) Release {
-	r, err := Parse(s)
-	if err != nil {
-		panic(err)
+	k := keyOf(s)
+	r := Release{Major: k / 1e12, Minor: k / 1e8 % 1e4, Patch: k / 1e4 % 1e4, Post: k % 1e4}
+	r.text = fmt.Sprintf("%d.%d.%d", r.Major, r.Minor, r.Patch)
+	if r.Post > 0 {
+		r.text += fmt.Sprintf(".post%d", r.Post)
+	}
+	if r.text != s {
+		panic("release: not a version constant: " + s)
 	}
 	return r
 }

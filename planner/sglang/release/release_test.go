@@ -24,12 +24,19 @@ func TestParse(t *testing.T) {
 
 func TestOrder(t *testing.T) {
 	order := []string{"0.4.6", "0.4.6.post1", "0.5.2", "0.5.10.dev1", "0.5.10", "0.5.10.post1", "0.5.23"}
-	for i := 1; i < len(order); i++ {
-		require.Negative(t, Compare(MustParse(order[i-1]), MustParse(order[i])), order[i])
+	parse := func(s string) Release {
+		r, err := Parse(s)
+		require.NoError(t, err)
+		return r
 	}
+	for i := 1; i < len(order); i++ {
+		require.Negative(t, Compare(parse(order[i-1]), parse(order[i])), order[i])
+	}
+	require.Panics(t, func() { MustParse("0.5.10.dev1") })
 	for _, v := range order {
 		if v != "0.5.10.dev1" {
-			require.Equal(t, MustParse(v).key(), keyOf(v), v)
+			require.Equal(t, parse(v).key(), keyOf(v), v)
+			require.Equal(t, parse(v), MustParse(v))
 		}
 	}
 	r := MustParse("0.5.10.post1")
