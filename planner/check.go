@@ -24,8 +24,11 @@ func (j *job) check() *Plan {
 			j.add(ranks.CheckGPUs(j.layout, len(j.machine.GPUs))...)
 		}
 	}
+	p.Host = j.hostPart()
+	if p.Host != nil {
+		j.gpu.staging = p.Host.StagingBytes
+	}
 	p.GPU = j.gpuPart()
-	p.Host = j.hostPart(p.GPU)
 	p.Recommend = j.recommendation(p)
 	p.Findings = ignore(order(j.findings), j.req.Ignore)
 	p.Verdict = verdict(p.Findings, j.undecided(p))
@@ -223,6 +226,9 @@ func (j *job) afterPools(code finding.Code, what string, pt point, need figure.B
 	}
 	f := finding.New(code, pt.severity, fractionFlag, fmt.Sprintf(
 		"%s GiB are left after the pools at %.4g; %s takes %s GiB.", gibBand(pt.poolEnd), j.args.Float("mem_fraction_static"), what, gibBand(need)))
+	if most := max(pt.start.High, pt.serving.High); pt.severity == finding.Warning && pt.safe > most {
+		f.Detail += fmt.Sprintf(" A prompt as long as the context takes up to %.2f GiB more.", (pt.safe - pt.serving.High).GiB())
+	}
 	f.Position = j.positionOf("mem_fraction_static")
 	if best, ok := j.gpu.best(); ok {
 		f = f.With(fmt.Sprintf("set %s %.3g", fractionFlag, best), setFraction(best))

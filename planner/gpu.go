@@ -21,6 +21,7 @@ type gpuModel struct {
 	weights *figure.Bytes // what loading takes until the pools are sized
 	earlier units.Bytes   // that SGLang may have read more before the load than its log says
 	late    units.Bytes   // given back after the pools: the draft's own embedding and head
+	staging units.Bytes   // taken for transfers to the host pools, after graph capture
 	sizer   *pool.Sizer
 	needs   *activation.Result
 	target  *weights.Result
@@ -210,15 +211,14 @@ type point struct {
 	poolEnd  figure.Bytes
 	start    figure.Bytes
 	serving  figure.Bytes
+	safe     units.Bytes // with more than this free after the pools the launch surely lives
 	result   pool.Result
 	phase    string
 	severity finding.Severity
 }
 
-// headroom is what is left above the high end of both needs.
-func (p point) headroom() units.Bytes {
-	return p.poolEnd.Value - max(p.start.High, p.serving.High)
-}
+// headroom is what is left above the high end of every need.
+func (p point) headroom() units.Bytes { return p.poolEnd.Value - p.safe }
 
 // Phases in which a launch runs out of GPU memory.
 const (
@@ -247,9 +247,9 @@ func (g *gpuModel) at(f float64) point {
 	if g.needs == nil {
 		return p
 	}
-	n := g.needs.At(p.tokens.Value)
+	n := g.needs.At(p.tokens.Value).Staying(g.staging)
 	here := n.With(p.poolEnd)
-	p.start, p.serving = here.Start, here.Serving
+	p.start, p.serving, p.safe = here.Start, here.Serving, here.Safe()
 	if p.severity == finding.Error || mid.MaxTotalTokens <= 0 {
 		return p
 	}

@@ -13,18 +13,18 @@ import (
 )
 
 // hostPart is the host ledger and its findings, nil when the host is not known.
-func (j *job) hostPart(g *GPU) *hostledger.Ledger {
+func (j *job) hostPart() *hostledger.Ledger {
 	if j.machine.Host == nil {
 		return nil
 	}
-	ledger, fs := hostledger.Build(j.hostRequest(g))
+	ledger, fs := hostledger.Build(j.hostRequest())
 	if !j.refused {
 		j.add(fs...)
 	}
 	return ledger
 }
 
-func (j *job) hostRequest(*GPU) hostledger.Request {
+func (j *job) hostRequest() hostledger.Request {
 	q := hostledger.Request{
 		Release: j.rel, Args: j.args, Layout: j.layout, Env: j.env,
 		Host: *j.machine.Host, GPUs: j.machine.GPUs, Container: j.req.Launch.Container != nil,

@@ -6,7 +6,9 @@ import (
 
 	"github.com/sglplan/sglplan/gpu"
 	"github.com/sglplan/sglplan/hostmem"
+	"github.com/sglplan/sglplan/planner/finding"
 	"github.com/sglplan/sglplan/planner/machine"
+	"github.com/sglplan/sglplan/planner/units"
 )
 
 // Machine reads this machine: its GPUs through NVML, as the visible-device
@@ -27,6 +29,24 @@ func Machine(ctx context.Context, env map[string]string) machine.Machine {
 		m.Host = &host
 	}
 	return m
+}
+
+// leftovers says what earlier launches still hold. The processes of the host
+// are looked at only where a GPU holds memory that wants an owner, since that
+// takes longer than a whole check.
+func leftovers(m machine.Machine) []finding.Finding {
+	var pids []int
+	busy := false
+	for _, g := range m.GPUs {
+		busy = busy || g.UsedBytes != nil && *g.UsedBytes >= units.GiB
+		for _, p := range g.Processes {
+			pids = append(pids, p.PID)
+		}
+	}
+	if !busy && len(pids) == 0 {
+		return nil
+	}
+	return machine.Leftovers(m, hostmem.New("/").Running(pids...))
 }
 
 // messages takes joined errors apart, one note each.

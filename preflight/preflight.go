@@ -126,7 +126,9 @@ func (o Options) machines(ctx context.Context, env map[string]string) ([]machine
 		base.GPUs = gpus
 		ms = []machine.Machine{base}
 	case len(ms) == 0:
-		ms = []machine.Machine{Machine(ctx, env)}
+		here := Machine(ctx, env)
+		found = append(found, leftovers(here)...)
+		ms = []machine.Machine{here}
 	}
 	out := make([]machine.Machine, len(ms))
 	for i, m := range ms {

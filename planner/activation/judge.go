@@ -61,7 +61,7 @@ func (r Result) Gated() Result {
 	if r.NoPrefillGraphs == nil {
 		return r
 	}
-	return r.NoPrefillGraphs.At(r.tokens)
+	return r.NoPrefillGraphs.At(r.tokens).Staying(r.staying)
 }
 
 func judge(r Result, free figure.Bytes) (Phase, finding.Severity) {

@@ -40,6 +40,8 @@ type Result struct {
 
 	eager  EagerBuffers
 	tokens int64
+	// staying was added by Staying, for the variant behind the gate.
+	staying units.Bytes
 }
 
 // Safe is the free memory where the pools end from which on the launch is known
@@ -56,5 +58,17 @@ func (r Result) At(tokens int64) Result {
 	r.StartFloor += d
 	r.ServingFloor += d
 	r.tokens = tokens
+	return r
+}
+
+// Staying returns the result with b more bytes taken for good after the
+// captures, by something that is not part of the model (buffers for transfers
+// to host pools).
+func (r Result) Staying(b units.Bytes) Result {
+	for _, f := range [...]*figure.Bytes{&r.Ready, &r.Serving} {
+		f.Value, f.Low, f.High = f.Value+b, f.Low+b, f.High+b
+	}
+	r.ServingFloor += b
+	r.staying += b
 	return r
 }
