@@ -1,16 +1,15 @@
-package cases
+package cases_test
 
 import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sglplan/sglplan/internal/cases"
 	"github.com/sglplan/sglplan/planner"
-	"github.com/sglplan/sglplan/planner/units"
 )
 
 type errorOf struct {
@@ -25,15 +24,13 @@ func quantile(es []errorOf, q float64) float64 {
 
 // TestTokens holds the token predictions to the public and measured logs.
 func TestTokens(t *testing.T) {
-	all, err := All()
-	require.NoError(t, err)
 	var cold, calibrated []errorOf
 	inside := 0
-	for _, c := range all {
-		if c.Observed.Tokens == 0 || !c.FractionGiven && !c.Measured {
+	for _, c := range all(t) {
+		if c.Observed.Tokens == 0 || !c.FractionGiven && !c.Measured || c.Draft != "" {
 			continue
 		}
-		p := plan(t, c, false)
+		p := plan(t, c, cases.Begin)
 		require.NotNil(t, p.GPU, c.ID)
 		require.NotNil(t, p.GPU.MaxTotalNumTokens, c.ID)
 		m := *p.GPU.MaxTotalNumTokens
@@ -44,7 +41,7 @@ func TestTokens(t *testing.T) {
 			t.Logf("outside the band: %s: %d (%d..%d) for %d", c.ID, m.Value, m.Low, m.High, c.Observed.Tokens)
 		}
 		if c.Observed.LoadBegin > 0 && c.Observed.LoadEnd-c.Observed.PoolEnd > 5 {
-			v := plan(t, c, true).GPU.MaxTotalNumTokens.Value
+			v := plan(t, c, cases.Loaded).GPU.MaxTotalNumTokens.Value
 			calibrated = append(calibrated, errorOf{c.ID, float64(v)/float64(c.Observed.Tokens) - 1})
 		}
 	}
@@ -59,19 +56,17 @@ func TestTokens(t *testing.T) {
 // TestVerdicts: no launch that ran out of memory is called ok, none that
 // served is refused.
 func TestVerdicts(t *testing.T) {
-	all, err := All()
-	require.NoError(t, err)
 	served, ok, died, rejected := 0, 0, 0, 0
-	for _, c := range all {
-		v := plan(t, c, false).Verdict
+	for _, c := range all(t) {
+		v := plan(t, c, cases.Begin).Verdict
 		switch {
-		case c.Outcome == "ready":
+		case c.Outcome == cases.Ready:
 			served++
 			require.NotEqual(t, planner.Reject, v, "%s served", c.ID)
 			if v == planner.OK {
 				ok++
 			}
-		case strings.HasPrefix(c.Outcome, "oom"), c.Outcome == "host-oom":
+		case c.Outcome.Died():
 			died++
 			require.NotEqual(t, planner.OK, v, "%s died (%s)", c.ID, c.Outcome)
 			if v == planner.Reject {
@@ -84,37 +79,16 @@ func TestVerdicts(t *testing.T) {
 	require.GreaterOrEqual(t, rejected*2, died)
 }
 
-// TestNeeds holds the needs after the pools to the measured launches.
-func TestNeeds(t *testing.T) {
-	all, err := All()
+func all(t *testing.T) []cases.Case {
+	t.Helper()
+	out, err := cases.All()
 	require.NoError(t, err)
-	n, inside := 0, 0
-	for _, c := range all {
-		if c.Outcome != "ready" || c.Observed.NeedServing == 0 {
-			continue
-		}
-		g := plan(t, c, false).GPU
-		const rounding = 30 * units.MiB // of two log lines and of the samples
-		for what, need := range map[string]float64{"start": c.Observed.NeedStart, "serving": c.Observed.NeedServing} {
-			band := g.NeedStartBytes
-			if what == "serving" {
-				band = g.NeedServingBytes
-			}
-			n++
-			if v := units.FromGiB(need); band.Low-rounding <= v && v <= band.High+rounding {
-				inside++
-			} else {
-				t.Logf("outside the band: %s %s: %.2f (%.2f..%.2f) for %.2f GiB", c.ID, what, band.Value.GiB(), band.Low.GiB(), band.High.GiB(), need)
-			}
-		}
-	}
-	t.Logf("needs inside their bands: %d of %d", inside, n)
-	require.GreaterOrEqual(t, float64(inside), 0.9*float64(n))
+	return out
 }
 
-func plan(t *testing.T, c Case, calibrated Calibrated) *planner.Plan {
+func plan(t *testing.T, c cases.Case, known cases.Known) *planner.Plan {
 	t.Helper()
-	r, err := c.Request(calibrated)
+	r, err := c.Request(known)
 	require.NoError(t, err)
 	return planner.Check(r)
 }
