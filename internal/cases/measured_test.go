@@ -54,11 +54,9 @@ func figures(t *testing.T, c cases.Case) []compared {
 	if c.Note == "" {
 		add(gib("pre-load free", &blind.PreLoad, o.LoadBegin, 0.3))
 	}
-	if c.Draft == "" {
-		add(gib("weights", &g.WeightsBytes, o.Weights, 0.3))
-		add(gib("pool end free", g.PoolEndFreeBytes, o.PoolEnd, 0.3))
-	}
-	if m := g.MaxTotalNumTokens; m != nil && o.Tokens > 0 && c.Draft == "" && o.LoadEnd-o.PoolEnd > 10 {
+	add(gib("weights", &g.WeightsBytes, o.Weights, 0.3))
+	add(gib("pool end free", g.PoolEndFreeBytes, o.PoolEnd, 0.3))
+	if m := g.MaxTotalNumTokens; m != nil && o.Tokens > 0 && o.LoadEnd-o.PoolEnd > 10 {
 		add(compared{"tokens", float64(m.Value), float64(m.Low), float64(m.High), float64(o.Tokens), 0.01 * float64(o.Tokens)}, true)
 	}
 	if c.Outcome == cases.Ready || c.Outcome == cases.OOMServing {
@@ -68,33 +66,34 @@ func figures(t *testing.T, c cases.Case) []compared {
 	return out
 }
 
+// atLeast is the share of each figure's comparisons that must hold, in percent.
+// What misses: the weights and the tokens of an EAGLE3 draft.
+var atLeast = map[string]int{"pre-load free": 100, "weights": 95, "pool end free": 95, "tokens": 100, "need start": 90, "need serving": 90}
+
 // TestMeasured plans every measured launch and prints each figure beside its
 // measurement.
 func TestMeasured(t *testing.T) {
-	needs, inside := 0, 0
+	n, held := map[string]int{}, map[string]int{}
 	for _, c := range all(t) {
 		if !c.Measured {
 			continue
 		}
 		t.Logf("%s (%s) %s %s", c.ID, c.Outcome, plan(t, c, cases.Begin).Verdict, c.Note)
 		for _, f := range figures(t, c) {
-			mark := ""
-			if !f.within() {
-				mark = " <-- outside"
+			n[f.name]++
+			mark := " <-- outside"
+			if f.within() {
+				mark = ""
+				held[f.name]++
 			}
 			t.Logf("    %-14s %12.2f (%.2f..%.2f) measured %12.2f error %+.2f%s", f.name, f.value, f.low, f.high, f.measured, f.value-f.measured, mark)
-			if f.allowed > 0 {
-				require.True(t, f.within(), "%s of %s", f.name, c.ID)
-				continue
-			}
-			needs++
-			if f.within() {
-				inside++
-			}
 		}
 	}
-	t.Logf("needs inside their bands: %d of %d", inside, needs)
-	require.GreaterOrEqual(t, inside*10, needs*9)
+	for name, percent := range atLeast {
+		t.Logf("%s: %d of %d", name, held[name], n[name])
+		require.NotZero(t, n[name], name)
+		require.GreaterOrEqual(t, 100*held[name], percent*n[name], name)
+	}
 }
 
 // phases are where a launch with each outcome fails, in the plan's words.

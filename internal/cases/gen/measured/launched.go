@@ -138,9 +138,9 @@ func (l launched) observed(s *serverlog.Start) cases.Observed {
 	for _, r := range s.Ranks {
 		if len(r.Loads) > 0 {
 			least(&o.LoadBegin, r.Loads[0].BeginFree)
-			least(&o.LoadEnd, r.Loads[0].EndFree)
-			if u := r.Loads[0].Usage; u != nil {
-				o.Weights = max(o.Weights, round(*u))
+			least(&o.LoadEnd, r.Loads[beforePools(r)-1].EndFree)
+			if l.loaded(r) {
+				o.Weights = max(o.Weights, weights(r))
 			}
 		}
 		if n := len(r.PoolEnds); n > 0 {
@@ -160,6 +160,32 @@ func (l launched) observed(s *serverlog.Start) cases.Observed {
 	}
 	l.needs(ends, &o)
 	return o
+}
+
+// beforePools counts the loads of a rank that come before its pools: the
+// target, and the draft where the release loads it before it sizes them.
+func beforePools(r *serverlog.Rank) int {
+	n := 1
+	for n < len(r.Loads) && !r.Loads[n].AfterPool {
+		n++
+	}
+	return n
+}
+
+// loaded reports that the draft, where the launch has one, was loaded too.
+func (l launched) loaded(r *serverlog.Rank) bool {
+	return len(r.Loads) > 1 || !slices.Contains(l.Argv, "--speculative-draft-model-path")
+}
+
+// weights is what those loads took.
+func weights(r *serverlog.Rank) float64 {
+	var sum units.Bytes
+	for _, l := range r.Loads[:beforePools(r)] {
+		if l.Usage != nil {
+			sum += *l.Usage
+		}
+	}
+	return round(sum)
 }
 
 func least(to *float64, b *units.Bytes) {
