@@ -35,6 +35,9 @@ func (o Options) findModels(_ context.Context, r *planner.Request) error {
 		return nil
 	}
 	r.Model, r.Checkpoint = f.Config, f.Checkpoint
+	if f.Checkpoint != nil {
+		f.Checkpoint.Local = o.Model == "" && !r.Remote && r.Launch.Container == nil
+	}
 	if refs.Draft == "" || refs.Draft == refs.Target {
 		return nil
 	}

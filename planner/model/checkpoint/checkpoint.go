@@ -34,6 +34,7 @@ type Checkpoint struct {
 	TotalSize   units.Bytes // metadata.total_size of the index, 0 when not said
 	Problems    []error     // files that cannot be read, each with its name
 	Fetchable   bool        // found in a cache that SGLang itself would complete
+	Local       bool        // these are the very files that the launch will open
 	// Tally counts the tensors by their names; nil when the headers could not
 	// all be read.
 	Tally *Tally

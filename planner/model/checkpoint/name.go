@@ -66,7 +66,7 @@ var marks = map[string]mark{
 	"embed_tokens": isEmbedding, "wte": isEmbedding, "word_embeddings": isEmbedding, "tok_embeddings": isEmbedding, "embeddings": isEmbedding, "embed": isEmbedding, "embed_in": isEmbedding,
 	"lm_head": isHead, "output": isHead, "head": isHead, "embed_out": isHead,
 	"router": isRouter, "gate": isRouter,
-	"embed_tokens_per_layer": isLookup, "engram": isLookup,
+	"embed_tokens_per_layer": isLookup, "engram": isLookup, "ple": isLookup,
 	"inv_freq": unused, "masked_bias": unused, "k_scale": unused, "v_scale": unused, "kv_scale": unused,
 }
 

@@ -47,6 +47,10 @@ func ParseQuant(c *model.Config, method string) (*Quant, error) {
 	return checkpoint(c, s)
 }
 
+// OnlineQuant is what an *UnknownError names for a --quantization that is
+// applied while loading, so that the files say nothing about the result.
+const OnlineQuant = "online quantisation"
+
 // online returns the schemes that quantise bf16 weights while loading.
 func online(method string) (*Quant, error) {
 	switch method {
@@ -56,7 +60,7 @@ func online(method string) (*Quant, error) {
 		q := Scheme{Kind: FP8Online}
 		return &Quant{Method: "fp8", Linear: q, MoE: q}, nil
 	}
-	return nil, &UnknownError{"online quantisation", method}
+	return nil, &UnknownError{OnlineQuant, method}
 }
 
 func checkpoint(c *model.Config, s model.Section) (*Quant, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/sglplan/sglplan/planner/finding"
 	"github.com/sglplan/sglplan/planner/machine"
 	"github.com/sglplan/sglplan/planner/model"
+	"github.com/sglplan/sglplan/planner/model/checkpoint"
 	"github.com/sglplan/sglplan/planner/model/weights"
 	"github.com/sglplan/sglplan/planner/sglang/args"
 	"github.com/sglplan/sglplan/planner/sglang/release"
@@ -25,6 +26,8 @@ type Options struct {
 	Draft   bool              // cfg is loaded as the draft model
 	Target  *model.Config     // of a draft: the model that it drafts for
 	Env     map[string]string // SGLANG_* variables of the launch
+	// Files are the weight files of the target, nil when they are not here.
+	Files *checkpoint.Checkpoint
 }
 
 var (
@@ -45,11 +48,18 @@ func Estimate(r release.Release, a *args.Args, cfg *model.Config, card machine.C
 	if cfg == nil || cfg.Top == nil {
 		return nil, []finding.Finding{finding.New(codeConfig, finding.Warning, "--model-path", "no config.json")}
 	}
-	res, err := estimate(r, a, cfg, card, opt)
-	if err != nil {
+	l := &loader{rel: r, args: a, card: card, env: opt.Env, cfg: cfg, arch: architecture(cfg, opt.Draft)}
+	res, err := l.estimate(opt)
+	var unknown *weights.UnknownError
+	switch {
+	case errors.As(err, &unknown) && unknown.What != weights.OnlineQuant && !opt.Draft && opt.Files != nil && opt.Files.Tally != nil:
+		return l.byNames(opt, err)
+	case err != nil:
 		return nil, []finding.Finding{explain(err)}
+	case opt.Draft:
+		return res, nil
 	}
-	return res, nil
+	return res, withFiles(res, cfg, opt.Files)
 }
 
 func explain(err error) finding.Finding {
@@ -79,10 +89,8 @@ type loader struct {
 	back  backends
 }
 
-func estimate(r release.Release, a *args.Args, cfg *model.Config, card machine.Card, opt Options) (*weights.Result, error) {
-	l := &loader{rel: r, args: a, card: card, env: opt.Env, cfg: cfg}
-	l.arch = architecture(cfg, opt.Draft)
-	quant, err := weights.ParseQuant(cfg, l.quantFlag(opt.Draft))
+func (l *loader) estimate(opt Options) (*weights.Result, error) {
+	quant, err := weights.ParseQuant(l.cfg, l.quantFlag(opt.Draft))
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +98,7 @@ func estimate(r release.Release, a *args.Args, cfg *model.Config, card machine.C
 	l.lay = l.layout(opt)
 	l.back = l.chooseBackends()
 	l.rules = l.buildRules()
-	b := &weights.Builder{C: cfg, T: cfg.Text(), Layout: l.lay, Rules: l.rules, Draft: draftOf(r, opt)}
+	b := &weights.Builder{C: l.cfg, T: l.cfg.Text(), Layout: l.lay, Rules: l.rules, Draft: draftOf(l.rel, opt)}
 	mods, err := b.Modules(l.arch)
 	if err != nil {
 		return nil, err
@@ -177,7 +185,7 @@ var draftArch = map[string]string{
 	"Qwen3NextForCausalLM":   "Qwen3NextForCausalLMMTP", "Qwen3_5ForConditionalGeneration": "Qwen3_5ForCausalLMMTP",
 	"Qwen3_5MoeForConditionalGeneration": "Qwen3_5ForCausalLMMTP", "Qwen4ExpForConditionalGeneration": "Qwen4ExpForCausalLMMTP",
 	"GigaChat35ForCausalLM": "GigaChat35ForCausalLMNextN", "HYV4ForCausalLM": "HYV4ForCausalLMNextN",
-	"MiMoForCausalLM": "MiMoMTP", "DeepseekV4ForCausalLM": "DeepseekV4ForCausalLMNextN",
+	"MiMoV2FlashForCausalLM": "MiMoV2MTP", "MiMoV2ForCausalLM": "MiMoV2MTP", "MiMoForCausalLM": "MiMoMTP", "DeepseekV4ForCausalLM": "DeepseekV4ForCausalLMNextN",
 }
 
 // quantFlag returns --quantization as far as it asks for quantising while
