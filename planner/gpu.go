@@ -103,13 +103,14 @@ func unheld(g *machine.GPU) units.Bytes {
 // it before it sizes the pools.
 func (j *job) loads(g *gpuModel) {
 	if j.req.Model != nil && j.info != nil {
-		res, fs := loading.Estimate(j.rel, j.args, j.req.Model, j.card, loading.Options{Env: j.env})
+		res, fs := loading.Estimate(j.rel, j.args, j.req.Model, j.card, loading.Options{Env: j.env, Files: j.req.Checkpoint})
 		g.target = res
 		if j.req.GPUWeights == nil {
 			j.add(fs...)
 		} else {
 			j.add(errorsOf(fs)...)
 		}
+		j.add(loading.CheckFiles(j.rel, j.env, j.req.Checkpoint)...)
 		j.draftLoads(g)
 	}
 	switch c := j.req.Calibration; {
@@ -117,7 +118,7 @@ func (j *job) loads(g *gpuModel) {
 		f := measured(*j.req.GPUWeights)
 		g.weights = &f
 	case c != nil && c.Weights != nil:
-		f := measured(*c.Weights)
+		f := measured(g.calibratedWeights(c))
 		g.weights = &f
 	case g.target != nil:
 		f := g.target.Load
@@ -171,7 +172,7 @@ func (j *job) need(g *gpuModel) {
 	}
 	l, found := capture.Plan(j.rel, j.args, j.info, j.req.Model, j.draft, j.card, max(tokens, 0))
 	j.add(graded(found, l)...)
-	res := activation.Needs(l)
+	res := calibrateNeeds(activation.Needs(l), j.req.Calibration)
 	g.needs = &res
 }
 

@@ -100,6 +100,27 @@ func TestFoundingHost(t *testing.T) {
 	require.LessOrEqual(t, *p.Recommend.MemFractionStatic, 0.91)
 }
 
+// TestCalibration: one startup log gives the tokens at any other fraction.
+func TestCalibration(t *testing.T) {
+	pre, w := units.FromGiB(94.04), units.FromGiB(72.33)
+	points := map[float64]int64{0.85: 116171, 0.88: 159277, 0.93: 231120}
+	for f, tokens := range points {
+		for g, want := range points {
+			r := kimi(t, "0.5.9", fmt.Sprintf("--mem-fraction-static %v --hicache-size 48", g))
+			r.GPUFree = nil
+			r.Calibration = &planner.Calibration{PreLoadFree: &pre, Weights: &w, MemFraction: &f, MaxTotalTokens: &tokens}
+			require.InEpsilon(t, want, planner.Check(r).GPU.MaxTotalNumTokens.Value, 0.001, "%v from %v", g, f)
+		}
+	}
+
+	// A death under load moves the recommended fraction down.
+	free := units.FromGiB(11.0)
+	r := kimi(t, "0.5.9", "")
+	before := *planner.Recommend(r).Recommend.MemFractionStatic
+	r.Calibration = &planner.Calibration{PoolEndFree: &free, DiedServing: true}
+	require.Less(t, *planner.Recommend(r).Recommend.MemFractionStatic, before)
+}
+
 // TestEdits: the command to run keeps the person's own words.
 func TestEdits(t *testing.T) {
 	p := planner.Check(kimi(t, "0.5.9", "--mem-fraction-static=0.99 --hicache-size 300 --port 80"))

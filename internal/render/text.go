@@ -315,6 +315,26 @@ func (o Options) command(b *strings.Builder, p *planner.Plan) {
 	}
 	b.WriteString("\nRun instead:\n")
 	b.WriteString(Command(r.Argv, "  ", o.width()))
+	if line := wins(r); line != "" {
+		b.WriteString(wrap(line, "", o.width()))
+	}
+}
+
+// wins says what the recommended fraction gives over the release's default.
+func wins(r *planner.Recommendation) string {
+	if r.MemFractionStatic == nil || r.MaxTotalNumTokens == nil || r.DefaultTokens == nil {
+		return ""
+	}
+	s := fmt.Sprintf("At %s: %s tokens", fraction(*r.MemFractionStatic), band(*r.MaxTotalNumTokens, count))
+	if d := *r.DefaultTokens; d > 0 {
+		s += fmt.Sprintf(", %+.0f %% against SGLang's own default (%s)", (float64(r.MaxTotalNumTokens.Value)/float64(d)-1)*100, count(d))
+	} else {
+		s += "; SGLang's own default leaves no room for a pool"
+	}
+	if r.LivesThroughGate != nil {
+		s += fmt.Sprintf(". %s would live too, but only because this release leaves out its prefill graphs there", fraction(*r.LivesThroughGate))
+	}
+	return s + "."
 }
 
 // unused says what a larger fraction would win.
