@@ -242,7 +242,7 @@ func measured(b units.Bytes) figure.Bytes { return figure.New(b, figure.Measured
 
 // prepareLayout is the part of prepare that places ranks on GPUs.
 func prepareLayout(req Request) *job {
-	j := &job{req: req, findings: slices.Clone(req.Findings)}
+	j := &job{req: req, findings: slices.Concat(req.Findings, req.Launch.Findings)}
 	j.environment()
 	j.readRelease()
 	j.readMachine()

@@ -7,6 +7,7 @@ import (
 	"github.com/sglplan/sglplan/planner/finding"
 	"github.com/sglplan/sglplan/planner/launch"
 	"github.com/sglplan/sglplan/planner/machine"
+	"github.com/sglplan/sglplan/planner/units"
 )
 
 // readMachine takes the host that decides and lays the limits of the launch's
@@ -15,10 +16,11 @@ func (j *job) readMachine() {
 	if len(j.req.Machines) > 0 {
 		j.machine = j.req.Machines[0]
 	}
-	j.machine.GPUs = visible(j.machine.GPUs, j.req.Launch)
 	if c := j.req.Launch.Container; c != nil {
 		j.machine = within(j.machine, c)
 	}
+	// The variable counts among what the container sees.
+	j.machine.GPUs = visible(j.machine.GPUs, j.req.Launch)
 	for _, g := range j.machine.GPUs {
 		c := g.Card()
 		if j.card.TotalMiB == 0 || c.TotalMiB > 0 && c.TotalMiB < j.card.TotalMiB {
@@ -63,6 +65,12 @@ func within(m machine.Machine, c *launch.Container) machine.Machine {
 	}
 	if c.SHMBytes != nil {
 		h.SHMBytes = c.SHMBytes
+	}
+	if c.Memlock != nil {
+		h.MemlockBytes = nil
+		if n := units.Bytes(*c.Memlock); n >= 0 {
+			h.MemlockBytes = &n
+		}
 	}
 	if c.MemoryBytes != nil && (h.AvailableBytes == nil || *c.MemoryBytes < *h.AvailableBytes) {
 		h.AvailableBytes, h.LimitBytes, h.Limit = c.MemoryBytes, c.MemoryBytes, machine.LimitFile

@@ -100,7 +100,7 @@ func (o Options) release(cmd *launch.Command, env map[string]string) (release.Re
 	if o.SGLang != "" {
 		return release.Parse(o.SGLang)
 	}
-	if cmd.Container != nil {
+	if c := cmd.Container; c != nil && !c.HostFiles {
 		return release.Release{}, nil
 	}
 	r, _ := installedRelease(cmd, env)

@@ -127,33 +127,53 @@ func (o *planOptions) readMachines(cmd *cobra.Command) error {
 // launches reads the launches of the command line, of --script and of every
 // --file.
 func (o *planOptions) launches(cmd *cobra.Command, args []string) ([]*launch.Command, error) {
-	var all []*launch.Command
 	if o.script == "" && len(o.files) == 0 {
-		c, err := launch.FromArgv(args)
-		if err != nil {
-			return nil, err
-		}
-		return []*launch.Command{c}, nil
+		f, err := launch.Lines(launch.Words(args))
+		return withFindings(f), err
 	}
 	if len(args) > 0 {
 		return nil, fmt.Errorf("a launch command and --script or --file exclude each other (got %q)", args[0])
 	}
-	for _, name := range append(slices.Clip(nonEmpty(o.script)), o.files...) {
+	var all launch.File
+	names := append(slices.Clip(nonEmpty(o.script)), o.files...)
+	for _, name := range names {
 		in, err := openInput(cmd, name)
 		if err != nil {
 			return nil, err
 		}
-		cs, err := launch.Read(name, in)
+		f, err := launch.Read(name, in)
 		in.Close()
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, cs...)
+		all.Commands = append(all.Commands, withFindings(f)...)
+		if len(f.Commands) == 0 {
+			all.Findings = append(all.Findings, f.Findings...)
+		}
 	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("no SGLang launch found in %s", strings.Join(append(nonEmpty(o.script), o.files...), ", "))
+	if len(all.Commands) == 0 {
+		for _, f := range all.Findings {
+			fmt.Fprintf(cmd.ErrOrStderr(), "sglplan: %s\n", inFile(f))
+		}
+		return nil, fmt.Errorf("no SGLang launch found in %s", strings.Join(names, ", "))
 	}
-	return all, nil
+	return withFindings(all), nil
+}
+
+// withFindings gives what is said about a file as a whole to its first launch.
+func withFindings(f launch.File) []*launch.Command {
+	if len(f.Commands) > 0 {
+		f.Commands[0].Findings = append(slices.Clip(f.Findings), f.Commands[0].Findings...)
+	}
+	return f.Commands
+}
+
+// inFile words a finding about a file without a launch.
+func inFile(f finding.Finding) string {
+	if p := f.Position; p != nil && p.Line > 0 {
+		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, f.Detail)
+	}
+	return f.Detail
 }
 
 func nonEmpty(s string) []string {
