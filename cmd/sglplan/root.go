@@ -76,6 +76,6 @@ which flags would be right.`,
 func verbs() []*cobra.Command {
 	return []*cobra.Command{
 		newCheckCmd(), newRecommendCmd(), newSweepCmd(), newMachineCmd(), newModelCmd(),
-		newUpgradeCmd(), newExplainCmd(), newVersionCmd(), newDocsCmd(),
+		newUpgradeCmd(), newWaitCmd(), newExplainCmd(), newVersionCmd(), newDocsCmd(),
 	}
 }

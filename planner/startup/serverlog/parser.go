@@ -12,6 +12,7 @@ type Parser struct {
 	emit  func(Event)
 	start *Start
 	trace traceback
+	tail  tail
 	was   Phase  // last phase told
 	stamp []byte // of the line at hand
 	last  []byte // of the last line that had one
@@ -58,11 +59,9 @@ func (p *Parser) Close() {
 	}
 }
 
-// Forget drops everything read so far: the file was replaced or cut short.
-func (p *Parser) Forget() {
-	p.split = splitter{}
-	p.trace = traceback{}
-	p.start, p.was = &Start{}, Starting
+// Restart forgets what was read: it belongs to an earlier start.
+func (p *Parser) Restart() {
+	p.start, p.was, p.trace = &Start{}, Starting, traceback{}
 }
 
 // Read reads a whole log.
@@ -101,6 +100,7 @@ func (p *Parser) line(b []byte) {
 	if traffic(e.message) {
 		return
 	}
+	p.tail.add(b)
 	p.stamp = append(p.stamp[:0], e.stamp...)
 	p.last = append(p.last[:0], e.stamp...)
 	if p.start.First == "" {
@@ -162,6 +162,7 @@ func (p *Parser) bare(b []byte) {
 		}
 		return
 	}
+	p.tail.add(b)
 	p.stamp = p.stamp[:0]
 	if p.trace.open && p.traceLine(b) {
 		return
