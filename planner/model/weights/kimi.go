@@ -15,4 +15,8 @@ var (
 		b.qwenVision()
 		qwen3MoE(b)
 	}, "Qwen3VLMoeForConditionalGeneration")
+	_ = register(func(b *Builder) {
+		b.dense(denseSpec{qkBias: true, embedDP: true, rope: 1000000, maxPos: 32768})
+		b.qwen25Vision()
+	}, "Qwen2_5_VLForConditionalGeneration")
 )

@@ -39,7 +39,6 @@ func (k kdaShape) linear(l int64) bool { return slices.Contains(k.layers, l+1) }
 // output gate has full rank.
 func (b *Builder) delta(ranks, hidden int64, k kdaShape, full bool) {
 	p := mul(k.heads, k.dim)
-	n := b.split("delta attention heads", k.heads, ranks)
 	if full {
 		b.column("self_attn.fused_qkvg_proj", Attention, ranks, hidden, p, p, p, p)
 	} else {
@@ -50,6 +49,13 @@ func (b *Builder) delta(ranks, hidden int64, k kdaShape, full bool) {
 	b.column("self_attn.b_proj", Attention, ranks, hidden, k.heads)
 	b.whole("self_attn.f_a_proj", Attention, hidden, k.dim)
 	b.column("self_attn.f_b_proj", Attention, ranks, k.dim, p)
+	b.deltaState(ranks, hidden, k)
+}
+
+// deltaState adds what delta attention keeps besides its input projections.
+func (b *Builder) deltaState(ranks, hidden int64, k kdaShape) {
+	p := mul(k.heads, k.dim)
+	n := b.split("delta attention heads", k.heads, ranks)
 	b.param("self_attn.dt_bias", LinearAttention, FP32, p/max(ranks, 1))
 	b.param("self_attn.qkv_conv1d", LinearAttention, FP32, 3, p/max(ranks, 1), k.kernel)
 	b.param("self_attn.A_log", LinearAttention, FP32, n)
@@ -67,17 +73,12 @@ func kimiLinear(b *Builder) {
 	b.at("model", -1)
 	b.embed(b.Layout.TP, hidden)
 	from, to := b.Layout.Layers(b.layers("num_hidden_layers"))
-	roped := false
 	for l := from; l < to; l++ {
 		b.at("model.layers", int(l))
 		if k.linear(l) {
 			b.delta(b.Layout.TP, hidden, k, false)
 		} else {
 			b.latent(hidden, s, nil)
-			if !roped && !b.flag("mla_use_nope", false) {
-				roped = true
-				b.mlaRopes(s.rope)
-			}
 		}
 		if b.kimiDense(l) {
 			b.mlp("mlp", DenseMLP, b.Layout.TP, hidden, b.need("intermediate_size"))

@@ -28,7 +28,11 @@ func (b *Builder) fullLayer(l int64) bool {
 		types = b.T.Strs("layers_block_type")
 	}
 	if l < int64(len(types)) {
-		return types[l] == "full_attention" || types[l] == "attention"
+		switch types[l] {
+		case "full_attention", "attention", "qwen_sparse_attention", "indexed_attention":
+			return true
+		}
+		return false
 	}
 	n := max(b.size(4, "full_attention_interval"), 1)
 	return (l+1)%n == 0

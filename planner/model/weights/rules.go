@@ -18,8 +18,8 @@ type Rules struct {
 	NVFP4PadInter      int64 // NVFP4 experts are built with their width padded to this
 	MXFP4PadHidden     int64
 	MXFP4PadInter      int64
-	PlainOutputA       bool  // DeepSeek-V4.1's wo_a is not quantised
-	MixingFP32         int   // copies of DeepSeek-V4.1's hyper-connection matrices, made after loading
+	PlainOutputA       bool // DeepSeek-V4.1's wo_a is not quantised
+	MixingFP32         int  // copies of DeepSeek-V4.1's hyper-connection matrices, made after loading
 	MixingBF16         int
 	MXFP4NarrowScales  bool // DeepSeek-V4's fp4 experts are built with one-byte scales
 }

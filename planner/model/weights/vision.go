@@ -135,3 +135,31 @@ func (b *Builder) moonViT() {
 	b.at("mm_projector", -1)
 	t.pair("linear_1", "linear_2", 1, wide, wide, t.size(b.need("hidden_size"), "text_hidden_size"))
 }
+
+// qwen25Vision is Qwen2.5-VL's tower: gated MLPs, split over all ranks where
+// attention is split over the attention TP ranks, and one merger.
+func (b *Builder) qwen25Vision() {
+	v := b.C.Top.Sub("vision_config")
+	if v == nil {
+		v = model.Section{}
+	}
+	t := b.tower(v)
+	wide := b.Layout.TP
+	if t.ranks == 1 && b.Layout.Vision == 1 {
+		wide = 1
+	}
+	hidden, heads, inter := t.size(3584, "hidden_size"), t.size(16, "num_heads"), roundUp(t.size(3420, "intermediate_size"), 8)
+	patch := t.size(14, "patch_size")
+	t.param("patch_embed.proj", Vision, BF16, hidden, t.size(3, "in_channels"), t.size(2, "temporal_patch_size"), patch, patch)
+	t.param("rotary_pos_emb.inv_freq", Vision, FP32, hidden/max(heads, 1)/4)
+	for range min(t.size(32, "depth"), maxLayers) {
+		t.param("norms", Vision, BF16, 2, hidden)
+		t.attention(hidden, heads, hidden/max(heads, 1))
+		t.column("mlp.gate_up_proj", Vision, wide, hidden, inter, inter).bias(true).raw()
+		t.row("mlp.down_proj", Vision, wide, inter, hidden).bias(true).raw()
+	}
+	unit := t.size(2, "spatial_merge_size")
+	merged := mul(mul(hidden, unit), unit)
+	t.param("merger.ln_q", Vision, BF16, hidden)
+	t.pair("merger.mlp.0", "merger.mlp.2", wide, merged, merged, t.size(3584, "out_hidden_size"))
+}

@@ -84,6 +84,10 @@ func (l *loader) since(v string, d weights.DType) weights.DType {
 // fusesShared follows determine_num_fused_shared_experts.
 func (l *loader) fusesShared() bool {
 	t := l.cfg.Text()
+	if l.arch == "BailingMoeV3ForCausalLM" {
+		a2a := l.args.Str("moe_a2a_backend")
+		return !l.args.Bool("disable_shared_experts_fusion") && (a2a == "" || a2a == "none") && (l.card.SM() == 0 || l.card.SM() >= 80)
+	}
 	if l.args.Bool("disable_shared_experts_fusion") || l.lay.A2A || l.lay.EP > 1 || l.card.SM() < 80 || l.back.trtllm() {
 		return false
 	}

@@ -134,7 +134,7 @@ func (v vector) run(all map[string]*model.Config) (*weights.Result, error) {
 	if v.Role == "draft" {
 		opt.Draft, opt.Target = true, all[v.Model]
 	}
-	res, fs := Estimate(release.MustParse(v.Tag), v.launch(), c, v.card(), opt)
+	res, fs := Estimate(release.MustParse(strings.TrimPrefix(v.Tag, "v")), v.launch(), c, v.card(), opt)
 	if res == nil {
 		return nil, fmt.Errorf("%s: %s", fs[0].Code, fs[0].Detail)
 	}
