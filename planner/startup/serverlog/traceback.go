@@ -77,7 +77,7 @@ func (p *Parser) traceLine(b []byte) bool {
 // what it is, alone or before a colon.
 func isException(b []byte) bool {
 	n := 0
-	for n < len(b) && n < 120 && (isName(b[n])) {
+	for n < len(b) && n < 120 && ofName(b[n]) {
 		n++
 	}
 	if n == 0 || n < len(b) && b[n] != ':' {
@@ -126,4 +126,9 @@ func (p *Parser) fail(f Failure) {
 		return
 	}
 	p.emit(Event{Kind: Failed, Phase: f.Phase, Rank: f.Rank, Stamp: f.Stamp, Message: f.Cause})
+}
+
+// ofName accepts the bytes of a dotted Python name.
+func ofName(c byte) bool {
+	return c == '_' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
