@@ -9,6 +9,8 @@
 // the terms used here.
 package activation
 
+import "github.com/sglplan/sglplan/planner/caching"
+
 // Body is the transformer stack of one rank: what its layers allocate for a
 // batch. Widths are elements per token on this rank.
 type Body struct {
@@ -46,12 +48,12 @@ type Layer struct {
 // Mixer is attention or another token mixer. mix allocates and frees its
 // tensors and returns the output of its last projection (tokens x Hidden),
 // which the caller owns.
-type Mixer interface{ mix(p *pass) Block }
+type Mixer interface{ mix(p *pass) caching.Block }
 
 // MLP is the feed-forward part. run takes the mixer's output, frees it when
 // it is done, and returns the hidden states of the layer.
 type MLP interface {
-	run(p *pass, mixed Block) Block
+	run(p *pass, mixed caching.Block) caching.Block
 }
 
 // elem is the size of an activation element: bf16 or fp16.
@@ -60,8 +62,8 @@ const elem = 2
 // pass is one forward of a body.
 type pass struct {
 	body     *Body
-	graph    *Allocator // the tensors of graph segments, or all of an eager pass
-	eager    *Allocator // what runs between graph segments: attention itself
+	graph    *caching.Allocator // the tensors of graph segments, or all of an eager pass
+	eager    *caching.Allocator // what runs between graph segments: attention itself
 	tokens   int64
 	prefix   int64 // cached tokens that the chunk attends to, decompressed by MLA
 	captured bool
@@ -70,8 +72,8 @@ type pass struct {
 
 // heldOutput is the attention output that outlives its layer.
 type heldOutput struct {
-	in *Allocator
-	b  Block
+	in *caching.Allocator
+	b  caching.Block
 }
 
 func (h *heldOutput) release() {
@@ -81,16 +83,16 @@ func (h *heldOutput) release() {
 	*h = heldOutput{}
 }
 
-func (p *pass) alloc(width int64) Block { return p.graph.Alloc(p.tokens * width * elem) }
+func (p *pass) alloc(width int64) caching.Block { return p.graph.Alloc(p.tokens * width * elem) }
 
-func (p *pass) free(bs ...Block) {
+func (p *pass) free(bs ...caching.Block) {
 	for _, b := range bs {
 		p.graph.Free(b)
 	}
 }
 
 // between is the allocator of what runs between graph segments.
-func (p *pass) between() *Allocator {
+func (p *pass) between() *caching.Allocator {
 	if p.captured {
 		return p.eager
 	}
@@ -99,7 +101,7 @@ func (p *pass) between() *Allocator {
 
 // reduce is the all-reduce of a hidden-sized tensor over the ranks. The
 // custom kernel writes to a tensor of its own, NCCL in place.
-func (p *pass) reduce(b Block) Block {
+func (p *pass) reduce(b caching.Block) caching.Block {
 	if p.body.TP <= 1 || p.tokens*p.body.Hidden*elem > p.body.ReduceMax {
 		return b
 	}
@@ -123,11 +125,11 @@ const maxAux = 8
 // output is what a pass returns: the hidden states, and those kept for a
 // draft model.
 type output struct {
-	hidden Block
-	aux    [maxAux]Block
+	hidden caching.Block
+	aux    [maxAux]caching.Block
 }
 
-func (o *output) free(a *Allocator) {
+func (o *output) free(a *caching.Allocator) {
 	a.Free(o.hidden)
 	for _, b := range o.aux {
 		a.Free(b)
@@ -144,15 +146,15 @@ func (p *pass) forward() output {
 	h := p.body.Hidden
 	var out output
 	kept, extra := 0, int(min(p.body.Extra, maxAux))
-	var lead Block
+	var lead caching.Block
 	if p.body.Lead > 0 {
 		lead = p.alloc(p.body.Lead * h)
 	}
 	hidden := p.reduce(p.alloc(h))
-	var residual Block
+	var residual caching.Block
 	for i, l := range p.body.Stack {
 		input := hidden
-		var normed Block
+		var normed caching.Block
 		if residual == 0 {
 			residual, normed = hidden, p.alloc(h)
 		} else if kept < extra && i >= p.body.keepAt(kept) {
@@ -184,7 +186,7 @@ func (b *Body) keepAt(n int) int {
 // exchanged runs f on the tokens of all ranks of DP attention: their hidden
 // states are gathered into one buffer, and the result is scattered into a
 // local one. f takes and frees the gathered input.
-func (p *pass) exchanged(mixed Block, f func(p *pass, mixed Block) Block) Block {
+func (p *pass) exchanged(mixed caching.Block, f func(p *pass, mixed caching.Block) caching.Block) caching.Block {
 	if p.body.Gather <= 1 {
 		return f(p, mixed)
 	}

@@ -1,5 +1,7 @@
 package activation
 
+import "github.com/sglplan/sglplan/planner/caching"
+
 // Attention is multi-head or grouped-query attention.
 type Attention struct {
 	Q, KV   int64 // query heads x head_dim, key (or value) heads x head_dim
@@ -12,21 +14,21 @@ type Attention struct {
 
 // mix: qkv (tokens x (q + 2 kv)), the output, between segments the backend's
 // copies and the softmax sums, then o_proj; qkv is freed after it.
-func (a Attention) mix(p *pass) Block {
+func (a Attention) mix(p *pass) caching.Block {
 	p.quantise(a.InBytes, p.tokens*p.body.Hidden)
 	width := a.Q + 2*a.KV
 	if a.Gated {
 		width += a.Q
 	}
 	qkv := p.alloc(width)
-	var gate, q, k Block
+	var gate, q, k caching.Block
 	if a.Gated {
 		t := p.alloc(a.Q)
 		gate, q, k = p.alloc(a.Q), p.alloc(a.Q), p.alloc(a.KV)
 		p.free(t)
 	}
 	out := a.attend(p)
-	var o Block
+	var o caching.Block
 	if a.Gated {
 		sigmoid := p.alloc(a.Q)
 		p.free(gate)
@@ -43,13 +45,13 @@ func (a Attention) mix(p *pass) Block {
 
 // attend runs the attention itself and returns its output, none when the
 // output is held for the next layer.
-func (a Attention) attend(p *pass) Block {
-	var out Block
+func (a Attention) attend(p *pass) caching.Block {
+	var out caching.Block
 	if p.captured {
 		out = p.hold(p.alloc(a.Q))
 	}
 	at := p.between()
-	var tmp [8]Block
+	var tmp [8]caching.Block
 	n := 0
 	take := func(bytes int64) { tmp[n] = at.Alloc(bytes); n++ }
 	copies := a.Copies
@@ -76,7 +78,7 @@ func (a Attention) attend(p *pass) Block {
 
 // hold keeps an attention output until the next one is made, where the body
 // does so, and returns what the layer itself must free.
-func (p *pass) hold(out Block) Block {
+func (p *pass) hold(out caching.Block) caching.Block {
 	if !p.body.HoldOutput {
 		return out
 	}
@@ -99,18 +101,18 @@ const (
 	chunkRows = 64
 )
 
-func (d DeltaNet) mix(p *pass) Block {
-	one := [...]Block{
+func (d DeltaNet) mix(p *pass) caching.Block {
+	one := [...]caching.Block{
 		p.alloc(2*d.K + 2*d.V), p.alloc(2 * d.Heads), p.alloc(2*d.K + d.V),
 		p.alloc(d.V), p.alloc(d.Heads), p.alloc(d.Heads),
 	}
-	var out Block
+	var out caching.Block
 	if p.captured {
 		out = p.alloc(d.V)
 	}
 	at := p.between()
 	t := p.tokens
-	var tmp [14]Block
+	var tmp [14]caching.Block
 	for i, n := range [...]int64{
 		(2*d.K + d.V) * elem, d.K * elem, d.K * elem, d.V * elem, d.Heads * 4, d.Heads * 4, // convolved q, k, v and gates
 		d.K * elem, d.K * elem, d.Heads * 4, d.Heads * chunkRows * elem, d.V * elem, d.V * elem, // normed copies, A, w, u
@@ -154,7 +156,7 @@ type MLA struct {
 // mix runs one of two forms. Eager chunks without a prefix or with a long one
 // project keys and values up to full heads. Captured passes and chunks with a
 // short prefix are absorbed: queries and outputs of latent width, no keys.
-func (m MLA) mix(p *pass) Block {
+func (m MLA) mix(p *pass) caching.Block {
 	var h handful
 	p.quantise(m.InBytes, p.tokens*p.body.Hidden)
 	h.take(p.alloc(m.QLatent + m.Latent + m.Rope))
@@ -177,11 +179,11 @@ func (m MLA) mix(p *pass) Block {
 
 // handful is the tensors that a layer keeps until it returns.
 type handful struct {
-	b [16]Block
+	b [16]caching.Block
 	n int
 }
 
-func (h *handful) take(b Block) { h.b[h.n] = b; h.n++ }
+func (h *handful) take(b caching.Block) { h.b[h.n] = b; h.n++ }
 
 // full projects the latents of the chunk and of its prefix up to keys and
 // values of all heads: in one piece up to maxPrefix tokens, beyond that the

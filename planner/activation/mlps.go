@@ -1,14 +1,16 @@
 package activation
 
+import "github.com/sglplan/sglplan/planner/caching"
+
 // Dense is a gated feed-forward part.
 type Dense struct {
 	Inter   int64 // intermediate width on this rank
 	InBytes int64 // as in Attention
 }
 
-func (d Dense) run(p *pass, mixed Block) Block { return p.exchanged(mixed, d.local) }
+func (d Dense) run(p *pass, mixed caching.Block) caching.Block { return p.exchanged(mixed, d.local) }
 
-func (d Dense) local(p *pass, mixed Block) Block {
+func (d Dense) local(p *pass, mixed caching.Block) caching.Block {
 	p.quantise(d.InBytes, p.tokens*p.body.Hidden)
 	gateUp := p.alloc(2 * d.Inter)
 	act := p.alloc(d.Inter)
@@ -41,12 +43,12 @@ type MoE struct {
 // blockRows pads the sorted token list: each expert to a whole block.
 const blockRows = 63
 
-func (m MoE) run(p *pass, mixed Block) Block { return p.exchanged(mixed, m.local) }
+func (m MoE) run(p *pass, mixed caching.Block) caching.Block { return p.exchanged(mixed, m.local) }
 
-func (m MoE) local(p *pass, mixed Block) Block {
+func (m MoE) local(p *pass, mixed caching.Block) caching.Block {
 	shared := m.shared(p)
 	t, h := p.tokens, p.body.Hidden
-	small := [...]Block{
+	small := [...]caching.Block{
 		p.alloc(m.Experts), p.graph.Alloc(t * m.TopK * 4), p.graph.Alloc(t * m.TopK * 4),
 		p.graph.Alloc((t*m.TopK + m.Experts*blockRows) * 4),
 	}
@@ -77,7 +79,7 @@ func (m MoE) local(p *pass, mixed Block) Block {
 }
 
 // shared runs the shared expert and returns its output.
-func (m MoE) shared(p *pass) Block {
+func (m MoE) shared(p *pass) caching.Block {
 	if m.Shared == 0 {
 		return 0
 	}

@@ -1,6 +1,9 @@
 package activation
 
-import "github.com/sglplan/sglplan/planner/units"
+import (
+	"github.com/sglplan/sglplan/planner/caching"
+	"github.com/sglplan/sglplan/planner/units"
+)
 
 // captured is what the capture of prefill graphs takes.
 type captured struct {
@@ -84,7 +87,7 @@ type served struct {
 func replayServing(l *Launch, graphMax int64, s *scratch) served {
 	pool, sink := s.pools()
 	b, v := &l.Body, &l.Serving
-	var previous Block
+	var previous caching.Block
 	for batch := range v.batches {
 		p := pass{body: b, graph: pool, eager: pool, tokens: batch.tokens, prefix: batch.prefix}
 		if batch.tokens <= graphMax {
@@ -134,11 +137,11 @@ const logitElem = 4
 // buffer shared with the decode graphs holds them. Several ranks hold a share
 // of the vocabulary each and gather the shares, with DP attention for the
 // requests of all ranks.
-func sample(pool *Allocator, l *Launch, requests int64, previous Block, done func()) Block {
+func sample(pool *caching.Allocator, l *Launch, requests int64, previous caching.Block, done func()) caching.Block {
 	v := l.Body.Vocab
 	all := requests * max(1, l.Body.Gather)
 	part := pool.Alloc(all * v * elem / max(l.Body.TP, 1))
-	var gathered, logits Block
+	var gathered, logits caching.Block
 	if l.Body.TP > 1 {
 		gathered = pool.Alloc(all * v * elem)
 	}
@@ -154,9 +157,9 @@ func sample(pool *Allocator, l *Launch, requests int64, previous Block, done fun
 }
 
 // scratch keeps the two allocators of a replay for the next one.
-type scratch struct{ a, b Allocator }
+type scratch struct{ a, b caching.Allocator }
 
-func (s *scratch) pools() (*Allocator, *Allocator) {
+func (s *scratch) pools() (*caching.Allocator, *caching.Allocator) {
 	s.a.Reset()
 	s.b.Reset()
 	return &s.a, &s.b

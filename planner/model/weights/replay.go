@@ -1,5 +1,7 @@
 package weights
 
+import "github.com/sglplan/sglplan/planner/caching"
+
 // DType is the type of a tensor's elements.
 type DType uint8
 
@@ -56,14 +58,26 @@ func (g Group) String() string { return groupNames[g] }
 // Replay follows the tensors of one rank from construction to the end of
 // loading, through the allocator's rules.
 type Replay struct {
-	mem   *allocator
-	group []Group // by handle
-	live  [groups + 1]int64
+	mem     caching.Allocator
+	tensors []tensor // by handle
+	live    [groups + 1]int64
 }
+
+// tensor is what a replay keeps of a live tensor.
+type tensor struct {
+	group Group
+	bytes int64 // unrounded
+}
+
+// Handle names a live tensor of a Replay. The zero value is no tensor.
+type Handle = caching.Block
+
+// maxTensor bounds one request, so that sums of absurd shapes cannot overflow.
+const maxTensor = 1 << 50
 
 // NewReplay returns an empty replay with room for about n tensors.
 func NewReplay(n int) *Replay {
-	return &Replay{mem: newAllocator(n), group: make([]Group, 1, n+1)}
+	return &Replay{tensors: make([]tensor, 1, n+1)}
 }
 
 // New allocates a tensor of the given shape.
@@ -72,15 +86,16 @@ func (r *Replay) New(g Group, d DType, shape ...int64) Handle {
 	for _, n := range shape {
 		bytes = mul(bytes, n)
 	}
-	h := r.mem.alloc(bytes)
-	if h == 0 {
+	if bytes <= 0 {
 		return 0
 	}
-	for int(h) >= len(r.group) {
-		r.group = append(r.group, 0)
+	bytes = min(bytes, maxTensor)
+	h := r.mem.Alloc(bytes)
+	for int(h) >= len(r.tensors) {
+		r.tensors = append(r.tensors, tensor{})
 	}
-	r.group[h] = g
-	r.live[g] += min(bytes, maxTensor)
+	r.tensors[h] = tensor{g, bytes}
+	r.live[g] += bytes
 	return h
 }
 
@@ -89,8 +104,9 @@ func (r *Replay) Free(h Handle) {
 	if h == 0 {
 		return
 	}
-	r.live[r.group[h]] -= min(r.mem.blocks[h].used, maxTensor)
-	r.mem.release(h)
+	t := r.tensors[h]
+	r.live[t.group] -= t.bytes
+	r.mem.Free(h)
 }
 
 // Swap drops *h and keeps a new tensor in its place; the new one is allocated
@@ -115,13 +131,13 @@ func (r *Replay) Total() int64 {
 
 // EmptyCache gives unused segments back, as SGLang does before it prints what
 // loading took.
-func (r *Replay) EmptyCache() { r.mem.emptyCache() }
+func (r *Replay) EmptyCache() { r.mem.EmptyCache() }
 
 // Reserved returns what the allocator holds of the card, Peak its highest.
-func (r *Replay) Reserved() int64 { return r.mem.reserved }
+func (r *Replay) Reserved() int64 { return int64(r.mem.Reserved()) }
 
 // Peak returns the most that the allocator has held.
-func (r *Replay) Peak() int64 { return r.mem.peak }
+func (r *Replay) Peak() int64 { return int64(r.mem.ReservedPeak()) }
 
 // mul multiplies sizes and stays at maxTensor instead of overflowing;
 // negative sizes count as none.

@@ -335,3 +335,5 @@ func (m *Module) buildMXFP4Fp8Experts(r *Replay, rules *Rules) {
 	m.Held[S] = r.New(g, d, e, k*i, h/32)
 	m.Held[S2] = r.New(g, d, e, h, i/32)
 }
+
+func roundUp(n, to int64) int64 { return (n + to - 1) / to * to }

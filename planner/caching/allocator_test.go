@@ -1,4 +1,4 @@
-package activation
+package caching
 
 import (
 	"math/rand/v2"

@@ -1,4 +1,9 @@
-package activation
+// Package caching replays PyTorch's CUDA caching allocator: what a sequence of
+// tensors makes it reserve from the card, which is what nvidia-smi and SGLang's
+// memory lines show, and more than the tensors themselves.
+//
+// It is of use to packages that know the tensors, weights and activation.
+package caching
 
 import (
 	"slices"
@@ -29,6 +34,7 @@ type Allocator struct {
 	free     [2][]Block
 	next     int64
 	reserved int64
+	most     int64 // the highest reserved
 	live     int64
 	peak     int64
 }
@@ -91,6 +97,7 @@ func (a *Allocator) segment(kind uint8, n int64) Block {
 	b := a.add(block{size: size, addr: a.next, kind: kind})
 	a.next += size + segmentGap
 	a.reserved += size
+	a.most = max(a.most, a.reserved)
 	return b
 }
 
@@ -142,6 +149,9 @@ func (a *Allocator) join(b, n Block) {
 
 // Reserved is what the allocator holds of the card, cached blocks included.
 func (a *Allocator) Reserved() units.Bytes { return units.Bytes(a.reserved) }
+
+// ReservedPeak is the most that it has held.
+func (a *Allocator) ReservedPeak() units.Bytes { return units.Bytes(a.most) }
 
 // Peak is the most that was alive at once: below that no retry helps.
 func (a *Allocator) Peak() units.Bytes { return units.Bytes(a.peak) }
