@@ -95,7 +95,7 @@ func (j *job) gpuPart() *GPU {
 		return nil
 	}
 	f := j.args.Float("mem_fraction_static")
-	g := &GPU{Name: m.name, Count: len(j.layout.GPUs()), TotalBytes: m.total, MemFraction: f, Ledger: []Entry{}}
+	g := &GPU{Name: m.name, Count: len(j.layout.GPUs()), TotalBytes: m.total, MemFraction: f, Ledger: []figure.Entry{}}
 	if m.pre != nil {
 		g.PreLoad, g.PreLoadFreeBytes = *m.pre, m.pre.Value
 	}
@@ -140,17 +140,17 @@ func (j *job) fillGPU(g *GPU, pt point) {
 
 // ledger says what every byte of the tightest GPU is used for. The lines add
 // up to what is free before the load.
-func (j *job) ledger(pt point) []Entry {
+func (j *job) ledger(pt point) []figure.Entry {
 	m := j.gpu
-	out := []Entry{entry("weights", *m.weights, "")}
+	out := []figure.Entry{figure.Line("weights", *m.weights, "")}
 	if m.afterPool.Value > 0 {
-		out = append(out, entry("draft", m.afterPool, "loaded after the pools in this release"))
+		out = append(out, figure.Line("draft", m.afterPool, "loaded after the pools in this release"))
 	}
 	b := pt.result.Bytes
 	kv := b.KV + b.States + b.Draft
-	out = append(out, entry("kv_pool", figure.New(kv, figure.Worse(figure.Exact, m.weights.Basis)), ""))
+	out = append(out, figure.Line("kv_pool", figure.New(kv, figure.Worse(figure.Exact, m.weights.Basis)), ""))
 	if rest := b.Total() - kv - m.late; rest != 0 {
-		out = append(out, entry("buffers", figure.New(rest, figure.Estimated), "request table, free lists and what the budget does not count"))
+		out = append(out, figure.Line("buffers", figure.New(rest, figure.Estimated), "request table, free lists and what the budget does not count"))
 	}
 	left := pt.poolEnd
 	if m.needs != nil {
@@ -162,10 +162,10 @@ func (j *job) ledger(pt point) []Entry {
 		graphs := groupOf(m.needs, "graphs")
 		graphs.Value = min(graphs.Value, need.Value)
 		act := need.Minus(graphs)
-		out = append(out, entry("cuda_graphs", graphs, ""), entry("activations", act, "the rest of the worst moment of start and serving"))
+		out = append(out, figure.Line("cuda_graphs", graphs, ""), figure.Line("activations", act, "the rest of the worst moment of start and serving"))
 		left = left.Minus(need)
 	}
-	return append(out, entry("headroom", left, ""))
+	return append(out, figure.Line("headroom", left, ""))
 }
 
 func (j *job) gpuFindings(g *GPU, pt point) {

@@ -84,7 +84,7 @@ type GPU struct {
 	MinimumMemFraction  float64        `json:"minimum_mem_fraction_static,omitempty"` // below it there is no room for a single page
 	TokensPerWeightsPct float64        `json:"tokens_percent_per_weights_percent,omitempty"`
 	Pools               []Pool         `json:"pools,omitempty"`
-	Ledger              []Entry        `json:"ledger"`
+	Ledger              []figure.Entry `json:"ledger"`
 	Concurrency         *Concurrency   `json:"concurrency,omitempty"`
 	Unmeasured          []string       `json:"unmeasured,omitempty"` // what about this launch nobody has measured
 }
@@ -98,21 +98,6 @@ type Pool struct {
 	Tokens        int64       `json:"tokens,omitempty"`
 	Slots         int64       `json:"slots,omitempty"`
 	Bytes         units.Bytes `json:"bytes"`
-}
-
-// Entry is one line of a ledger.
-type Entry struct {
-	Name  string       `json:"name"`
-	Bytes units.Bytes  `json:"bytes"`
-	Low   units.Bytes  `json:"low_bytes"`
-	High  units.Bytes  `json:"high_bytes"`
-	Basis figure.Basis `json:"basis"`
-	Note  string       `json:"note,omitempty"`
-}
-
-// entry makes a ledger line of a figure.
-func entry(name string, f figure.Bytes, note string) Entry {
-	return Entry{Name: name, Bytes: f.Value, Low: f.Low, High: f.High, Basis: f.Basis, Note: note}
 }
 
 // Concurrency says how many requests of a size fit at once.

@@ -70,25 +70,11 @@ type Ledger struct {
 	Advice        *Advice            `json:"advice,omitempty"`
 	// StagingBytes is GPU memory of a rank for transfers to the host pools,
 	// taken after graph capture and outside --mem-fraction-static.
-	StagingBytes units.Bytes `json:"gpu_staging_bytes,omitempty"`
-	Entries      []Entry     `json:"ledger"`
+	StagingBytes units.Bytes    `json:"gpu_staging_bytes,omitempty"`
+	Entries      []figure.Entry `json:"ledger"`
 
 	plan hicache.HostPools
 	rest rest
-}
-
-// Entry is one line of the ledger.
-type Entry struct {
-	Name  string       `json:"name"`
-	Bytes units.Bytes  `json:"bytes"`
-	Low   units.Bytes  `json:"low_bytes"`
-	High  units.Bytes  `json:"high_bytes"`
-	Basis figure.Basis `json:"basis"`
-	Note  string       `json:"note,omitempty"`
-}
-
-func entry(name string, f figure.Bytes, note string) Entry {
-	return Entry{Name: name, Bytes: f.Value, Low: f.Low, High: f.High, Basis: f.Basis, Note: note}
 }
 
 // rest is everything but the host pools.
@@ -220,33 +206,33 @@ func hostSize(h machine.Host) units.Bytes {
 const hicacheReserve = hicache.Reserve
 
 // entries are the lines of the ledger; they add up to what is available.
-func (l *Ledger) entries() []Entry {
-	out := make([]Entry, 0, len(l.Pools)+6)
+func (l *Ledger) entries() []figure.Entry {
+	out := make([]figure.Entry, 0, len(l.Pools)+6)
 	for _, p := range l.Pools {
-		out = append(out, entry("host_pool_"+p.Name, figure.New(p.BytesPerRank, figure.Exact).Times(int64(l.Ranks)), "of all ranks, pinned"))
+		out = append(out, figure.Line("host_pool_"+p.Name, figure.New(p.BytesPerRank, figure.Exact).Times(int64(l.Ranks)), "of all ranks, pinned"))
 	}
 	if rest := l.TotalBytes - sum(out); len(l.Pools) == 0 && rest > 0 {
-		out = append(out, entry("host_pools", figure.New(rest, figure.Estimated), "--hicache-size of every rank; the pools themselves are not known"))
+		out = append(out, figure.Line("host_pools", figure.New(rest, figure.Estimated), "--hicache-size of every rank; the pools themselves are not known"))
 	} else if rest != 0 { // pipeline stages of different sizes
-		out = append(out, entry("host_pool_stages", figure.New(rest, figure.Exact), "what other pipeline stages take more or less"))
+		out = append(out, figure.Line("host_pool_stages", figure.New(rest, figure.Exact), "what other pipeline stages take more or less"))
 	}
 	r := l.rest
 	add := func(name string, f figure.Bytes, note string) {
 		if f.High > 0 {
-			out = append(out, entry(name, f, note))
+			out = append(out, figure.Line(name, f, note))
 		}
 	}
 	add("processes", r.processes, "anonymous memory of schedulers, HTTP server and detokenizer")
 	add("cpu_offload", r.offload, "weights kept on the host")
 	add("storage_backend", r.storage, "memory of the L3 store's client")
 	out = append(out,
-		entry("reserve", figure.New(l.ReserveBytes, figure.Assumed), "left to the system"),
-		entry("headroom", figure.New(l.HeadroomBytes, figure.Estimated), "negative when over"))
+		figure.Line("reserve", figure.New(l.ReserveBytes, figure.Assumed), "left to the system"),
+		figure.Line("headroom", figure.New(l.HeadroomBytes, figure.Estimated), "negative when over"))
 	add("loading", r.loading, "at the height of loading, gone before the pools are pinned")
 	return out
 }
 
-func sum(entries []Entry) units.Bytes {
+func sum(entries []figure.Entry) units.Bytes {
 	var n units.Bytes
 	for _, e := range entries {
 		n += e.Bytes
