@@ -5,8 +5,11 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"slices"
 
+	"github.com/sglplan/sglplan/hub"
 	"github.com/sglplan/sglplan/planner"
+	"github.com/sglplan/sglplan/planner/finding"
 	"github.com/sglplan/sglplan/planner/model/source"
 )
 
@@ -14,9 +17,14 @@ import (
 // the draft. A model that is not on this machine is no error: the plan is
 // undecided then and says so. Files that are here and broken are an
 // *InputError.
-func (o Options) findModels(_ context.Context, r *planner.Request) error {
+func (o Options) findModels(ctx context.Context, r *planner.Request) error {
 	refs := r.Models()
-	q := source.Query{Name: refs.Target, Revision: refs.Revision, LoadFormat: refs.LoadFormat, Env: environment(r)}
+	env := environment(r)
+	remote, err := o.remote(ctx, env)
+	if err != nil {
+		return err
+	}
+	q := source.Query{Name: refs.Target, Revision: refs.Revision, LoadFormat: refs.LoadFormat, Env: env, Remote: remote}
 	if o.Model != "" {
 		q.Name = o.Model
 	}
@@ -35,6 +43,9 @@ func (o Options) findModels(_ context.Context, r *planner.Request) error {
 		return nil
 	}
 	r.Model, r.Checkpoint = f.Config, f.Checkpoint
+	if f.RemoteError != nil {
+		r.Findings = append(slices.Clip(r.Findings), finding.New(codeHub, finding.Info, "", f.RemoteError.Error()+". The built-in catalogue's configuration was taken."))
+	}
 	if f.Checkpoint != nil {
 		f.Checkpoint.Local = o.Model == "" && !r.Remote && r.Launch.Container == nil
 	}
@@ -50,6 +61,22 @@ func (o Options) findModels(_ context.Context, r *planner.Request) error {
 		return &InputError{"draft model", refs.Draft, err}
 	}
 	return nil
+}
+
+var codeHub = finding.Define("hub-not-read", "the Hub did not give the model",
+	"With --hub a model that is in no folder and no cache is read from the Hugging Face Hub: its configuration and the headers of its weight files. The Hub was not reachable, refused, or HF_HUB_OFFLINE is set.",
+	"See the reason: HF_TOKEN for private and gated models, HTTPS_PROXY behind a proxy, HF_ENDPOINT for a mirror. Or download the model, or name a folder with --model.")
+
+// remote opens repositories of the Hub where that is asked for.
+func (o Options) remote(ctx context.Context, env map[string]string) (func(id, revision string) (fs.FS, error), error) {
+	if !o.Hub {
+		return nil, nil
+	}
+	c, err := hub.New(env)
+	if err != nil {
+		return nil, &InputError{"hub", "settings", err}
+	}
+	return func(id, revision string) (fs.FS, error) { return c.FS(ctx, id, revision) }, nil
 }
 
 // environment is what the launch will see: what the command itself sets wins.

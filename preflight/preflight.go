@@ -35,6 +35,7 @@ type Options struct {
 	HostRAM          *units.Bytes         // total host memory
 	HostAvailable    *units.Bytes         // available host memory before the launch
 	Model            string               // folder or public id of the model's files
+	Hub              bool                 // read a model that is not here from the Hugging Face Hub, over the network
 	SGLang           string               // release; "" finds it
 	Calibration      *planner.Calibration // measurements of an earlier start
 	TokensPerRequest int64

@@ -21,15 +21,17 @@ func newModelCmd() *cobra.Command {
 		Use:   "model PATH|ID [launch flags that matter]",
 		Short: "Geometry of a model: pools, bytes per token, weights per rank",
 		Long: `model reads a checkpoint folder, the Hugging Face cache or the built-in
-catalogue. SGLang's own flags that change what a rank holds (--tp-size,
---kv-cache-dtype, --enable-dp-attention ...) may follow; --gpus or --machine
-name the card, which decides how quantised weights are repacked.`,
+catalogue, and with --hub the Hub. SGLang's own flags that change what a rank
+holds (--tp-size, --kv-cache-dtype, --enable-dp-attention ...) may follow;
+--gpus or --machine name the card, which decides how quantised weights are
+repacked.`,
 		Example: `  sglplan model moonshotai/Kimi-K2.5 --tp-size 8
   sglplan model ./checkpoint --tp-size 2 --sglang 0.5.17 --gpus 1xH200 -o json`,
 		DisableFlagParsing: true,
 		RunE:               func(cmd *cobra.Command, args []string) error { return o.runModel(cmd, args) },
 	}
 	o.bindMachine(cmd)
+	o.bindHub(cmd)
 	cmd.Flags().StringVar(&o.SGLang, "sglang", "", "SGLang release whose rules apply")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "output format: text, json")
 	o.formats = []string{"text", "json"}
@@ -97,7 +99,7 @@ func splitOwn(cmd *cobra.Command, args []string) (own, rest []string) {
 			own = append(own, args[i])
 		case f == nil:
 			rest = append(rest, args[i])
-		case joined || i+1 == len(args):
+		case joined || f.NoOptDefVal != "" || i+1 == len(args):
 			own = append(own, args[i])
 		default:
 			own = append(own, args[i], args[i+1])

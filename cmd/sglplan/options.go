@@ -62,6 +62,7 @@ func (o *planOptions) bind(cmd *cobra.Command, formats ...string) {
 	f.Var(sizeFlag{&o.HostRAM}, "host-ram", "total host memory, e.g. 449GB")
 	f.Var(sizeFlag{&o.HostAvailable}, "host-available", "available host memory before the launch, e.g. 445GB")
 	f.StringVar(&o.Model, "model", "", "folder of the model's files, or a public id of the built-in catalogue")
+	o.bindHub(cmd)
 	f.StringVar(&o.SGLang, "sglang", "", "SGLang release that will run, e.g. 0.5.9 (default: the installed one, the image's, else the newest known)")
 	f.StringVar(&o.calibrate, "calibrate", "", "startup log of an earlier launch, or what verify --write wrote")
 	f.Int64Var(&o.TokensPerRequest, "tokens-per-request", 0, "say how many requests of this many tokens fit at once")
@@ -69,6 +70,11 @@ func (o *planOptions) bind(cmd *cobra.Command, formats ...string) {
 	f.StringVar(&o.script, "script", "", "read the launch from a shell script")
 	f.StringArrayVarP(&o.files, "file", "f", nil, "read launches from Compose, Kubernetes, systemd or Slurm files, - for stdin (repeatable)")
 	f.StringVarP(&o.output, "output", "o", formats[0], "output format: "+strings.Join(formats, ", "))
+}
+
+// bindHub adds the option that allows the network.
+func (o *planOptions) bindHub(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.Hub, "hub", false, "read a model that is not on this machine from the Hugging Face Hub: its configuration and the headers of its weights")
 }
 
 // bindMachine adds the options that say which machine is meant.

@@ -113,9 +113,9 @@ func Find(q Query) (*Found, error) {
 func (q Query) elsewhere() (*Found, error) {
 	var remote error
 	if q.Remote != nil && isID(q.Name) {
-		files, err := q.Remote(q.Name, q.Revision)
+		f, err := q.fetch()
 		if err == nil {
-			return q.open(files, Hub, q.Name)
+			return f, nil
 		}
 		remote = err
 	}
@@ -128,6 +128,14 @@ func (q Query) elsewhere() (*Found, error) {
 		return nil, err
 	}
 	return &Found{Config: cfg, Kind: Catalogue, Where: q.Name, RemoteError: remote}, nil
+}
+
+func (q Query) fetch() (*Found, error) {
+	files, err := q.Remote(q.Name, q.Revision)
+	if err != nil {
+		return nil, err
+	}
+	return q.open(files, Hub, q.Name)
 }
 
 // open reads the configuration and the headers of a folder of files.
