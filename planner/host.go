@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sglplan/sglplan/planner/figure"
 	"github.com/sglplan/sglplan/planner/finding"
 	"github.com/sglplan/sglplan/planner/hostledger"
 	"github.com/sglplan/sglplan/planner/sglang/hicache"
@@ -19,9 +20,25 @@ func (j *job) hostPart() *hostledger.Ledger {
 	}
 	ledger, fs := hostledger.Build(j.hostRequest())
 	if !j.refused {
-		j.add(fs...)
+		j.add(j.sure(fs)...)
 	}
 	return ledger
+}
+
+// sure keeps an error that rests on the size of the device pool for pools that
+// are known. While the weights are an estimate so is the pool, and the launch
+// is warned instead.
+func (j *job) sure(fs []finding.Finding) []finding.Finding {
+	if m := j.gpu; m.canPlan() && m.weights.Basis == figure.Measured {
+		return fs
+	}
+	for i, f := range fs {
+		if f.Code == hicache.CodeBelowDevice && f.Severity == finding.Error {
+			fs[i].Severity = finding.Warning
+			fs[i].Detail += " The size of the device pool is an estimate; with --gpu-weights or --calibrate it is known."
+		}
+	}
+	return fs
 }
 
 func (j *job) hostRequest() hostledger.Request {
