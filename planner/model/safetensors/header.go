@@ -252,19 +252,15 @@ func (d *Reader) wholes(out []int64) ([]int64, bool) {
 // check holds shape, type and place of a tensor against each other.
 func (d *Reader) check(data int64) error {
 	t := &d.tensor
-	bits, zero := t.DType.Bits(), false
-	for _, n := range t.Shape {
-		switch {
-		case n == 0:
-			zero = true
-		case bits > (1<<62)/n:
-			return d.fail("shape", ErrShape, fmt.Sprint(t.Shape))
-		default:
-			bits *= n
-		}
-	}
-	if zero {
+	bits := t.DType.Bits()
+	if slices.Contains(t.Shape, 0) {
 		bits = 0
+	}
+	for _, n := range t.Shape {
+		if n > 0 && bits > (1<<62)/n {
+			return d.fail("shape", ErrShape, fmt.Sprint(t.Shape))
+		}
+		bits *= n
 	}
 	switch {
 	case t.End < t.Begin:
