@@ -39,6 +39,9 @@ type Command struct {
 	// Quoted is set when the launch stands inside the text of a shell
 	// argument: docker run IMAGE bash -c "... launch ...".
 	Quoted *Quoted
+	// Logged are the arguments by SGLang's field names where the launch is
+	// known from the line that its server logged; Flags are empty then.
+	Logged map[string]any
 	// Findings are about how the launch is written down: words that are known
 	// only when it runs, limits that cannot be read.
 	Findings []finding.Finding

@@ -110,7 +110,7 @@ func (r *reader) recognise(ws []Word, w place) {
 		case base == "ssh" && r.remoteLine(ws, i, w):
 			return
 		case base == "srun":
-			w.nodes = max(w.nodes, nodesOption(ws[i+1:]))
+			r.step(ws[i+1:], &w)
 		}
 		started = true
 	}
@@ -185,7 +185,7 @@ func ordinal(p finding.Position, n int, c *Command) finding.Position {
 	return p
 }
 
-// memoryVariables decide what a launch takes or sees.
+// decides reports a variable that bears on what a launch takes or sees.
 func decides(name string) bool {
 	return name == "CUDA_VISIBLE_DEVICES" || name == "PYTORCH_CUDA_ALLOC_CONF" || strings.HasPrefix(name, "SGLANG_") || strings.HasPrefix(name, "SGL_")
 }
