@@ -22,6 +22,7 @@ func (x *resolver) check() {
 	}
 	x.checkMultiplex()
 	x.checkSchedule()
+	x.checkLoRA()
 	x.checkHisparse()
 }
 
@@ -114,6 +115,19 @@ func (x *resolver) checkMultiplex() {
 	}
 	if x.Int("pp_size") != 1 || x.Int("chunked_prefill_size") != -1 || x.Str("disaggregation_mode") != "null" || !x.Bool("disable_overlap_schedule") {
 		x.refuse(CodePDMux, flag, "PD multiplexing needs one stage, --chunked-prefill-size -1, no PD disaggregation and --disable-overlap-schedule.", fix("leave it out", dropFlag(flag)))
+	}
+}
+
+// checkLoRA: without adapters at start their rank and modules must be given.
+func (x *resolver) checkLoRA() {
+	paths, _ := x.Get("lora_paths")
+	if !x.Bool("enable_lora") || !emptyList(paths.V) {
+		return
+	}
+	modules, _ := x.Get("lora_target_modules")
+	if x.Int("max_lora_rank") == 0 || emptyList(modules.V) {
+		x.refuse(CodeLoRA, "--enable-lora", "Without --lora-paths SGLang cannot know the adapters to come: both --max-lora-rank and --lora-target-modules are needed.",
+			fix("name the adapters", setFlag("--lora-paths", "PATH")), fix("give their rank and modules", setFlag("--max-lora-rank", "64"), setFlag("--lora-target-modules", "all")))
 	}
 }
 

@@ -77,6 +77,18 @@ var (
 		"deterministic inference does not run on this backend",
 		"Only some attention backends give the same bits whatever the batch.",
 		"Use fa3 or triton.")
+	CodeLoRA = finding.Define("lora-shape-unknown",
+		"the shape of LoRA adapters is not known",
+		"With --enable-lora SGLang takes rank and modules from --lora-paths, or from --max-lora-rank and --lora-target-modules where no adapter is loaded at start.",
+		"Name the adapters, or their rank and modules.")
+	CodeEncoderModel = finding.Define("encoder-split-for-model",
+		"the model's encoder cannot be served apart",
+		"Encoder disaggregation and language-model-only servers exist for listed architectures only.",
+		"Serve the whole model.")
+	CodeDiffusion = finding.Define("diffusion-model-unknown",
+		"the model is not a diffusion language model",
+		"--dllm-algorithm decodes blocks in any order, which only diffusion language models can do.",
+		"Leave --dllm-algorithm out.")
 	CodeServedName = finding.Define("served-name-with-colon",
 		"the served model name has a colon",
 		"A colon separates a model from its LoRA adapter in requests, so a served name may not have one.",

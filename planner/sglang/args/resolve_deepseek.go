@@ -103,6 +103,9 @@ func (x *resolver) sparseKernels() {
 }
 
 func (x *resolver) sparsePair() (prefill, decode string) {
+	if sinks, _ := x.m.cfg.Top.Bool("learnable_sink"); sinks && x.r.AtLeast("0.5.20") {
+		return "flashmla_sparse", "flashmla_sparse"
+	}
 	fp8, new := x.Str("kv_cache_dtype") == "fp8_e4m3", x.card.Major >= 10
 	if x.r.AtLeast("0.5.12") && x.Bool("enable_hisparse") {
 		if fp8 {
@@ -212,14 +215,22 @@ func (x *resolver) deepseekV4() {
 	if x.r.AtLeast("0.5.12") && x.contextParallelAsked() {
 		x.v4ContextParallel()
 	}
-	if x.sm120() && x.r.Before("0.5.20") {
-		runner := "marlin"
-		if x.r.AtLeast("0.5.16") {
-			runner = "flashinfer_mxfp4"
+	x.v4Runner()
+}
+
+// v4Runner: the experts' format and the card decide.
+func (x *resolver) v4Runner() {
+	switch {
+	case x.r.AtLeast("0.5.14") && x.m.mixedNVFP4():
+		x.autoRunner("flashinfer_trtllm_routed", "v4-moe-runner")
+	case x.r.AtLeast("0.5.19"):
+		if x.a2a() == "none" && (x.sm90() || x.sm100() || x.sm120()) {
+			x.autoRunner("flashinfer_mxfp4", "v4-moe-runner")
 		}
-		x.autoRunner(runner, "v4-moe-runner")
-	} else if x.r.AtLeast("0.5.20") && x.a2a() == "none" && (x.sm90() || x.sm100() || x.sm120()) {
+	case x.sm120() && x.r.AtLeast("0.5.16"):
 		x.autoRunner("flashinfer_mxfp4", "v4-moe-runner")
+	case x.sm120():
+		x.autoRunner("marlin", "v4-moe-runner")
 	}
 }
 

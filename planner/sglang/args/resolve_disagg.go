@@ -3,6 +3,7 @@ package args
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // disaggregation is _handle_disaggregation, since 0.5.11 before memory is
@@ -174,8 +175,52 @@ func (x *resolver) encoderDisaggregation() {
 	if urls, _ := x.Get("encoder_urls"); lang && x.r.Before("0.5.10") && emptyList(urls.V) {
 		x.refuse(CodeDisaggregation, "--language-only", "--language-only needs --encoder-urls.")
 	}
+	x.encoderModels()
 	if x.Bool("language_model_only") && (enc || lang || x.Bool("enable_prefix_mm_cache") || x.Bool("mm_enable_dp_encoder")) {
 		x.refuse(CodeDisaggregation, "--language-model-only", "--language-model-only does not combine with the encoder's flags.", fix("leave it out", dropFlag("--language-model-only")))
+	}
+}
+
+// encoderApart are the architectures whose encoder may run on another server.
+var encoderApart = archSince{
+	"Qwen2VLForConditionalGeneration": {"0.5.10"}, "Qwen2_5_VLForConditionalGeneration": {"0.5.10"},
+	"Qwen3VLForConditionalGeneration": {"0.5.10"}, "Qwen3VLMoeForConditionalGeneration": {"0.5.10"},
+	"Qwen3OmniMoeForConditionalGeneration": {"0.5.10"}, "Qwen2AudioForConditionalGeneration": {"0.5.10"},
+	"Qwen2_5OmniForConditionalGeneration": {"0.5.10"}, "KimiVLForConditionalGeneration": {"0.5.11"},
+	"KimiK25ForConditionalGeneration": {"0.5.11"}, "Qwen3_5ForConditionalGeneration": {"0.5.11"},
+	"Qwen3_5MoeForConditionalGeneration": {"0.5.11"}, "InternS2PreviewForConditionalGeneration": {"0.5.12"},
+	"MiMoV2ForCausalLM": {"0.5.13"}, "KimiK3ForConditionalGeneration": {"0.5.17"}, "Dots3NoteForCausalLM": {"0.5.19"},
+	"Glm5NextForConditionalGeneration": {"0.5.20"}, "MiniMaxM3SparseForConditionalGeneration": {"0.5.23"},
+	"MuseSparkForConditionalGeneration": {"0.5.23"},
+}
+
+// languageModelOnly are those that --language-model-only serves
+// (LANGUAGE_MODEL_ONLY_ARCHITECTURES).
+var languageModelOnly = archSince{
+	"MuseGlimmerForConditionalGeneration": {"0.5.18"}, "Cosmos3ForConditionalGeneration": {"0.5.20"},
+	"Cosmos3EdgeForConditionalGeneration": {"0.5.20"}, "DeepseekV4ForCausalLM": {"0.5.22"},
+}
+
+// encoderModels refuses the roles for models that do not have them.
+func (x *resolver) encoderModels() {
+	if !x.m.known {
+		return
+	}
+	for _, flag := range []string{"--encoder-only", "--language-only"} {
+		on := x.Bool(strings.ReplaceAll(flag[2:], "-", "_"))
+		if on && x.r.AtLeast("0.5.10") && !encoderApart.has(x.r, x.m.Arch) {
+			x.refuse(CodeEncoderModel, flag, "SGLang "+x.r.String()+" does not serve the encoder of "+x.m.Arch+" apart.", fix("serve the whole model", dropFlag(flag)))
+		}
+	}
+	if !x.Bool("language_model_only") {
+		return
+	}
+	const flag = "--language-model-only"
+	if !languageModelOnly.has(x.r, x.m.Arch) {
+		x.refuse(CodeEncoderModel, flag, "SGLang "+x.r.String()+" does not serve "+x.m.Arch+" without its encoder.", fix("serve the whole model", dropFlag(flag)))
+	}
+	if x.Str("disaggregation_mode") != "null" {
+		x.refuse(CodeDisaggregation, flag, flag+" does not combine with PD disaggregation.", fix("leave it out", dropFlag(flag)))
 	}
 }
 

@@ -2,6 +2,7 @@ package args
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/sglplan/sglplan/planner/model"
 	"github.com/sglplan/sglplan/planner/sglang/modelcfg"
@@ -39,11 +40,47 @@ func (m facts) asymmetric() bool {
 	return !m.mla() && (m.HeadDim != m.VHeadDim || m.SWAHeadDim != m.SWAVHeadDim)
 }
 
-// quantConfig is the quantization_config of the top level of config.json.
-func (m facts) quantConfig() model.Section { return m.cfg.Top.Sub("quantization_config") }
+// quantConfig is the quantization_config of the model's configuration: that of
+// the top level, or of the text model where the class lifts it up.
+func (m facts) quantConfig() model.Section {
+	q := m.cfg.Top.Sub("quantization_config")
+	if q == nil && (m.ModelType == "kimi_k25" || m.ModelType == "kimi_k3") {
+		q = m.cfg.Top.Sub("text_config").Sub("quantization_config")
+	}
+	return q
+}
 
-// quantMethod is quantization_config.quant_method, "" when absent.
-func (m facts) quantMethod() string { return m.quantConfig().Str("quant_method") }
+// quantMethod is the method that quantization_config names, "" when absent.
+// ModelConfig writes the method that it makes of ModelOpt's layout back there
+// before any rule reads it.
+func (m facts) quantMethod() string {
+	q := m.quantConfig()
+	method := q.Str("quant_method")
+	if q != nil && (method == "" || method == "modelopt") &&
+		(strings.HasPrefix(m.Quantization, "modelopt_") || m.Quantization == "w4afp8") {
+		return m.Quantization
+	}
+	return method
+}
+
+// mixedNVFP4 reports an fp8 checkpoint whose routed experts are NVFP4
+// (nvfp4_moe_meta).
+func (m facts) mixedNVFP4() bool {
+	q := m.quantConfig()
+	return strings.EqualFold(q.Str("quant_algo"), "MIXED_PRECISION") && strings.EqualFold(q.Str("moe_quant_algo"), "NVFP4") && q.Has("group_size")
+}
+
+// weightOnlyExperts reports ModelOpt checkpoints whose experts keep 16-bit
+// activations (W4A16_NVFP4).
+func (m facts) weightOnlyExperts() bool {
+	for name, l := range m.quantConfig().Sub("quantized_layers") {
+		layer, _ := l.(map[string]any)
+		if strings.Contains(name, ".experts") && strings.EqualFold(model.Section(layer).Str("quant_algo"), "W4A16_NVFP4") {
+			return true
+		}
+	}
+	return false
+}
 
 // kda reports Kimi-style delta attention (uses_kda_attention): a
 // linear_attn_config with kda_layers, or linear layers with their own heads.

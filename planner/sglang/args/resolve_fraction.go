@@ -218,7 +218,9 @@ func (x *resolver) multimodalFraction(f float64, postCapture bool) float64 {
 // capture (SGLANG_ENABLE_POST_CAPTURE_KV_SIZING, 0.5.16), so the reserve for
 // graphs is left out.
 func (x *resolver) postCapture() bool {
-	if x.r.Before("0.5.16") || !x.env.Bool("SGLANG_ENABLE_POST_CAPTURE_KV_SIZING", false) {
+	// Muse-Spark turns the switch on where the environment leaves it open.
+	def := x.r.AtLeast("0.5.23") && x.m.is("MuseSparkForConditionalGeneration")
+	if x.r.Before("0.5.16") || !x.env.Bool("SGLANG_ENABLE_POST_CAPTURE_KV_SIZING", def) {
 		return false
 	}
 	if x.Int("dcp_size") > 1 || x.m.mla() || x.Bool("prefill_only_disable_kv_cache") || x.Bool("enable_memory_saver") ||

@@ -32,7 +32,7 @@ var hybridExtraBuffer = archSince{
 	"BailingMoeV3ForCausalLM": {"0.5.19"}, "Qwen3_5ForCausalLM": {"0.5.19"}, "Qwen3_5MoeForCausalLM": {"0.5.19"},
 	"Glm5NextForConditionalGeneration": {"0.5.20"}, "NemotronH_Omni_Reasoning_V3": {"0.5.20"}, "Qwen4ExpForConditionalGeneration": {"0.5.20"},
 	"BailingMoeV3VLForConditionalGeneration": {"0.5.21"}, "InklingForConditionalGeneration": {"0.5.21"}, "InklingForConditionalGenerationMTP": {"0.5.21"},
-	"MiniCPMV4_7ForConditionalGeneration": {"0.5.23"}, "GigaChat35ForCausalLM": {"0.5.21"},
+	"MiniCPMV4_7ForConditionalGeneration": {"0.5.23"},
 }
 
 // strategyField is the argument that says how recurrent state is cached; it

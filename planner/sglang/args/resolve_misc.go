@@ -152,12 +152,21 @@ func (x *resolver) deterministic() {
 	}
 }
 
+// diffusionArchs are the diffusion language models (DLLM_PARAMS).
+var diffusionArchs = archSince{
+	"LLaDA2MoeModelLM": {"0.5.6"}, "SDARForCausalLM": {"0.5.9"}, "SDARMoeForCausalLM": {"0.5.9"},
+	"DiffusionGemmaForBlockDiffusion": {"0.5.21"},
+}
+
 // diffusion is _handle_dllm_inference (0.5.6).
 func (x *resolver) diffusion() {
 	if x.isNone("dllm_algorithm") {
 		return
 	}
 	const id = "diffusion-model"
+	if x.m.known && !diffusionArchs.has(x.r, x.m.Arch) {
+		x.refuse(CodeDiffusion, "--dllm-algorithm", x.m.Arch+" is not a diffusion language model.", fix("leave it out", dropFlag("--dllm-algorithm")))
+	}
 	graphs := !x.Bool("disable_cuda_graph")
 	if x.r.AtLeast("0.5.14") {
 		graphs = x.g.decode.backend != graphDisabled

@@ -283,6 +283,10 @@ func (x *resolver) qwenMoE() {
 	}
 	x.checkpointQuantization()
 	q := x.Str("quantization")
+	if x.r.AtLeast("0.5.20") && q == "modelopt_mixed" && x.m.weightOnlyExperts() {
+		x.autoRunner("marlin", "w4a16-moe-runner")
+		return
+	}
 	fits := q == "fp8" || q == "modelopt_fp4" || q == "" && x.r.AtLeast("0.5.9") || q == "modelopt_mixed" && x.r.AtLeast("0.5.20")
 	if fits && x.a2a() == "none" {
 		x.autoRunner("flashinfer_trtllm", "sm100-moe-runner")

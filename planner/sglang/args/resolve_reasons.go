@@ -96,6 +96,7 @@ var ruleReasons = map[string]string{
 	"pipeline-without-overlap": "pipeline stages do not run the overlap scheduler",
 	"experts-on-all-ranks":     "the all-to-all backend spreads the experts over all ranks",
 	"sm100-moe-runner":         "the MoE runner for these weights on SM100",
+	"w4a16-moe-runner":         "experts with 16-bit activations run on marlin",
 	"sm120-moe-runner":         "the MoE runner for these weights on SM120",
 	"mxfp8-moe-runner":         "the MoE runner for mxfp8 weights",
 	"runner-without-fusion":    "the MoE runner does not fuse shared experts",

@@ -287,7 +287,7 @@ func (x *resolver) dflash() {
 		x.refuse(CodeSpeculative, "--speculative-draft-window-size", "The draft's window must hold a block.", fix("leave it out", dropFlag("--speculative-draft-window-size")))
 	}
 	if x.r.AtLeast("0.5.14") {
-		x.fill("speculative_draft_attention_backend", nameOr(x.prefillBackend(), "flashinfer"), "draft-attention-backend")
+		x.blockDraftBackend()
 	} else {
 		x.rule("disable_overlap_schedule", true, "draft-without-overlap")
 	}
@@ -297,10 +297,36 @@ func (x *resolver) dflash() {
 	}
 }
 
+// blockDraftBackend: the draft takes the target's prefill backend where a
+// draft may run on it.
+func (x *resolver) blockDraftBackend() {
+	const field = "speculative_draft_attention_backend"
+	ok := []string{"flashinfer", "fa3", "fa4", "triton"}
+	if x.r.AtLeast("0.5.17") {
+		ok = append(ok, "trtllm_mha")
+	}
+	b := nameOr(x.Str(field), x.prefillBackend())
+	if !slices.Contains(ok, b) {
+		b = "flashinfer"
+	}
+	x.rule(field, b, "draft-attention-backend")
+}
+
 func (x *resolver) needDraft(alg string) {
 	if x.isNone("speculative_draft_model_path") {
 		x.refuse(CodeSpeculative, "--speculative-draft-model-path", alg+" needs a draft model.", fix("name it", setFlag("--speculative-draft-model-path", "PATH")))
 	}
+}
+
+// bundledBlock reports a checkpoint with a DSPARK draft inside
+// (checkpoint_bundles_dspark_draft, 0.5.16).
+func (x *resolver) bundledBlock() bool {
+	for _, k := range []string{"dspark_block_size", "dspark_markov_rank", "dspark_noise_token_id", "dspark_target_layer_ids"} {
+		if x.m.cfg.Top.Has(k) {
+			return true
+		}
+	}
+	return false
 }
 
 // dspark is the branch of DSPARK drafts (0.5.15).
@@ -314,7 +340,7 @@ func (x *resolver) dspark() {
 	if x.attnDP() && x.attnDPSize() > 1 && x.Int("attn_cp_size") > 1 {
 		x.refuse(CodeContextParallel, "--attn-cp-size", "DSPARK with attention data parallelism does not run context parallelism.")
 	}
-	if x.m.IsDeepseekV4 {
+	if x.bundledBlock() || x.r.Before("0.5.16") && x.m.IsDeepseekV4 {
 		x.fill("speculative_draft_model_path", x.Str("model_path"), "draft-in-checkpoint")
 	}
 	x.needDraft("DSPARK")
@@ -326,6 +352,9 @@ func (x *resolver) dspark() {
 			x.refuse(CodeSpeculative, "--speculative-dspark-block-size", fmt.Sprintf("DSPARK verifies its block and one token more (%d); --speculative-num-draft-tokens says otherwise.", window), fix("leave one out", dropFlag("--speculative-num-draft-tokens")))
 		}
 		x.rule("speculative_num_draft_tokens", window, "block-draft")
+	}
+	if n, ok := x.m.cfg.Top.Int("dspark_block_size"); ok && x.Str("speculative_draft_model_path") == x.Str("model_path") {
+		x.fill("speculative_num_draft_tokens", n+1, "block-draft")
 	}
 	x.fill("speculative_num_draft_tokens", int64(8), "block-draft")
 	x.draftRequests()
