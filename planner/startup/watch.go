@@ -127,7 +127,12 @@ func (w *watcher) url() string {
 	if w.o.URL != "" {
 		return w.o.URL
 	}
-	s := w.start()
+	return urlOf(w.start())
+}
+
+// urlOf is the address of the server whose arguments a log has, "" when it
+// does not say or the server speaks another protocol.
+func urlOf(s *serverlog.Start) string {
 	port := s.Int("port")
 	if port <= 0 || s.True("grpc_mode") || s.True("smg_grpc_mode") {
 		return ""
