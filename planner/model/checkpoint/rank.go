@@ -7,7 +7,7 @@ import (
 // Share is what one rank loads, in bytes as stored.
 type Share struct {
 	Groups []weights.GroupBytes
-	Low    int64 // matrices without a rule divided over TP
+	Low    int64 // what no rule is sure of divided over TP
 	High   int64 // and held in full
 }
 
@@ -51,8 +51,8 @@ func (s Split) share(n int64, l weights.Layout, kvHeads int64) (low, high int64)
 		}
 	case ByExpert:
 		over = l.EP * l.MoETP
-	case ByTower:
-		over = l.Vision
+	case ByTower: // some classes keep parts of their tower whole
+		return n / max(l.Vision, 1), n
 	case Either:
 		return n / max(l.TP, 1), n
 	}

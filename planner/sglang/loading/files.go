@@ -104,13 +104,42 @@ func (l *loader) byNames(opt Options, cause error) (*weights.Result, []finding.F
 	t := opt.Files.Tally
 	heads, _ := l.cfg.Text().FirstInt("num_key_value_heads", "n_head_kv", "num_attention_heads")
 	tied, _ := l.cfg.Text().Bool("tie_word_embeddings")
-	s := t.Share(l.layout(opt), layersOf(l.cfg, t), int(heads), tied)
-	f := figure.Band(units.Bytes(s.High), units.Bytes(float64(s.Low)*0.98), units.Bytes(float64(s.High)*1.05), figure.Estimated)
+	lay, layers := l.layout(opt), layersOf(l.cfg, t)
+	s := t.Share(lay, layers, int(heads), tied)
+	made := positions(l.cfg) + absorbed(l.cfg, int64(layers), lay)
+	f := figure.Band(units.Bytes(s.High+made), units.Bytes(float64(s.Low)*0.98), units.Bytes(float64(s.High+made)*1.05), figure.Estimated)
 	res := &weights.Result{
 		Architecture: l.arch, Resident: f, Load: f, Peak: f, Constructed: f, AfterSharing: f,
-		Groups: s.Groups, Scheme: strings.ToLower(weights.QuantSection(l.cfg).Str("quant_method")),
+		Groups: append(s.Groups, weights.GroupBytes{Name: "made while loading", Bytes: made, Sharding: "mixed"}), Scheme: strings.ToLower(weights.QuantSection(l.cfg).Str("quant_method")),
 	}
 	return res, []finding.Finding{finding.New(codeByNames, finding.Info, "", fmt.Sprintf("%v. By the names of the %d tensors a rank loads %v to %v.", cause, t.Tensors, f.Low, f.High))}
+}
+
+// positions is the table of cosines and sines that nearly every class makes:
+// 32-bit floats, a row per position of the config.
+func positions(cfg *model.Config) int64 {
+	c := cfg.Text()
+	dim, ok := c.FirstInt("qk_rope_head_dim", "rotary_dim", "head_dim")
+	if heads := c.IntOr("num_attention_heads", 0); !ok && heads > 0 {
+		dim = c.IntOr("hidden_size", 0) / heads
+	}
+	return 4 * product(c.IntOr("max_position_embeddings", 0), dim)
+}
+
+// absorbed is the copy of kv_b_proj that latent attention keeps, in 16 bits.
+func absorbed(cfg *model.Config, layers int64, l weights.Layout) int64 {
+	c := cfg.Text()
+	width := product(c.IntOr("num_attention_heads", 0)/l.AttnTP, c.IntOr("qk_nope_head_dim", 0)+c.IntOr("v_head_dim", 0))
+	return 2 * product(product(width, c.IntOr("kv_lora_rank", 0)), layers/l.PP)
+}
+
+// product multiplies sizes of a config; absurd ones count as none.
+func product(a, b int64) int64 {
+	const most = 1 << 40
+	if a <= 0 || b <= 0 || a > most/b {
+		return 0
+	}
+	return a * b
 }
 
 // correct moves an estimate by the share that the files have more or less
