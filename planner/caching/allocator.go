@@ -70,6 +70,12 @@ func (a *Allocator) Alloc(n int64) Block {
 	if n > smallMax {
 		kind = 1
 	}
+	return a.alloc(kind, n, n)
+}
+
+// alloc takes the block that a request of n bytes gets and keeps the first
+// keep bytes of it.
+func (a *Allocator) alloc(kind uint8, n, keep int64) Block {
 	i := a.search(kind, n, 0)
 	var b Block
 	if i < len(a.free[kind]) {
@@ -78,22 +84,27 @@ func (a *Allocator) Alloc(n int64) Block {
 	} else {
 		b = a.segment(kind, n)
 	}
-	a.split(b, n)
+	a.split(b, keep)
 	a.blocks[b].free = false
 	a.live += a.blocks[b].size
 	a.peak = max(a.peak, a.live)
 	return b
 }
 
+// segmentSize is what a request of n bytes takes from the card.
+func segmentSize(kind uint8, n int64) int64 {
+	switch {
+	case kind == 0:
+		return smallSegment
+	case n < ownSegment:
+		return largeSegment
+	}
+	return (n + segmentRound - 1) / segmentRound * segmentRound
+}
+
 // segment takes a new segment from the card.
 func (a *Allocator) segment(kind uint8, n int64) Block {
-	size := int64(smallSegment)
-	switch {
-	case kind == 1 && n < ownSegment:
-		size = largeSegment
-	case kind == 1:
-		size = (n + segmentRound - 1) / segmentRound * segmentRound
-	}
+	size := segmentSize(kind, n)
 	b := a.add(block{size: size, addr: a.next, kind: kind})
 	a.next += size + segmentGap
 	a.reserved += size

@@ -7,6 +7,8 @@ var (
 	_ = register(eagle3, "LlamaForCausalLMEagle3")
 	_ = register(dflash, "DFlashDraftModel")
 	_ = register(glm4NextN, "Glm4MoeForCausalLMNextN")
+	_ = register(mimoMTP, "MiMoMTP")
+	_ = register(deepseekV4NextN, "DeepseekV4ForCausalLMNextN")
 )
 
 // eagle3 is one Llama layer fed with the embedding beside the hidden state,
@@ -78,4 +80,48 @@ func glm4NextN(b *Builder) {
 	b.norms(hidden, hidden, hidden)
 	b.at("", -1)
 	b.table("lm_head", LMHead, b.headRanks(), b.need("vocab_size"), hidden)
+}
+
+// mimoMTP is MiMo's prediction layer: one of Qwen2's behind a projection.
+func mimoMTP(b *Builder) {
+	hidden, h := b.gqaHeads(0)
+	h.bias = true
+	ranks := b.Layout.TP
+	b.at("model", -1)
+	b.table("embed_tokens", Embedding, ranks, b.need("vocab_size"), hidden)
+	b.norms(hidden, hidden)
+	b.column("input_proj", Other, 1, mul(2, hidden), hidden).raw()
+	b.at("model.mtp_block", -1)
+	b.gqa(ranks, hidden, h)
+	b.rope(b.textRope(h.dim, 32768, 1000000))
+	b.mlp("mlp", DenseMLP, ranks, hidden, b.need("intermediate_size"))
+	b.norms(hidden, hidden, hidden)
+	b.at("", -1)
+	b.table("lm_head", LMHead, ranks, b.need("vocab_size"), hidden)
+}
+
+// deepseekV4NextN is a layer of DeepSeek-V4's without compressed keys and
+// without routing by token id, behind a projection each for the embedding and
+// the hidden state.
+func deepseekV4NextN(b *Builder) {
+	s := b.v4()
+	ranks := b.Layout.TP
+	if b.Layout.DPAttention {
+		ranks = 1
+	}
+	b.at("model", -1)
+	b.table("embed_tokens", Embedding, ranks, b.need("vocab_size"), s.hidden)
+	b.norms(s.hidden, s.hidden)
+	b.param("hc_head", Other, FP32, mul(s.hc, mul(s.hc, s.hidden))+s.hc+1)
+	b.whole("e_proj", Other, s.hidden, s.hidden)
+	b.whole("h_proj", Other, s.hidden, s.hidden)
+	b.at("model.decoder", -1)
+	b.v4Attention(s, 0)
+	b.v4Ropes(s.rope)
+	b.v4MoE(maxLayers, s.hidden)
+	b.norms(s.hidden, s.hidden)
+	b.v4Mixing(s)
+	b.norms(s.hidden)
+	b.at("", -1)
+	b.table("lm_head", LMHead, b.headRanks(), b.need("vocab_size"), s.hidden)
 }

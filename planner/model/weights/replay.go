@@ -91,12 +91,33 @@ func (r *Replay) New(g Group, d DType, shape ...int64) Handle {
 	}
 	bytes = min(bytes, maxTensor)
 	h := r.mem.Alloc(bytes)
+	r.keep(h, g, bytes)
+	return h
+}
+
+// Run allocates count tensors of each elements that are dropped together, and
+// appends what is to be freed to hs.
+func (r *Replay) Run(hs []Handle, g Group, d DType, count, each int64) []Handle {
+	bytes := min(mul(d.Bytes(), each), maxTensor)
+	if bytes <= 0 {
+		return hs
+	}
+	r.mem.AllocRun(bytes, min(count, maxRun), func(h Handle, n int64) {
+		r.keep(h, g, n*bytes)
+		hs = append(hs, h)
+	})
+	return hs
+}
+
+// maxRun bounds the tensors of one run: no layer has as many experts.
+const maxRun = 1 << 16
+
+func (r *Replay) keep(h Handle, g Group, bytes int64) {
 	for int(h) >= len(r.tensors) {
 		r.tensors = append(r.tensors, tensor{})
 	}
 	r.tensors[h] = tensor{g, bytes}
 	r.live[g] += bytes
-	return h
 }
 
 // Free drops a tensor; the zero handle is none.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/sglplan/sglplan/planner/figure"
 	"github.com/sglplan/sglplan/planner/finding"
 	"github.com/sglplan/sglplan/planner/machine"
 	"github.com/sglplan/sglplan/planner/model"
@@ -16,7 +15,6 @@ import (
 	"github.com/sglplan/sglplan/planner/model/weights"
 	"github.com/sglplan/sglplan/planner/sglang/args"
 	"github.com/sglplan/sglplan/planner/sglang/release"
-	"github.com/sglplan/sglplan/planner/units"
 )
 
 // Options choose the rank and the role of the model. The zero value is the
@@ -49,6 +47,7 @@ func Estimate(r release.Release, a *args.Args, cfg *model.Config, card machine.C
 		return nil, []finding.Finding{finding.New(codeConfig, finding.Warning, "--model-path", "no config.json")}
 	}
 	l := &loader{rel: r, args: a, card: card, env: opt.Env, cfg: cfg, arch: architecture(cfg, opt.Draft)}
+	assumed := l.stateExperts(opt)
 	res, err := l.estimate(opt)
 	var unknown *weights.UnknownError
 	switch {
@@ -56,10 +55,12 @@ func Estimate(r release.Release, a *args.Args, cfg *model.Config, card machine.C
 		return l.byNames(opt, err)
 	case err != nil:
 		return nil, []finding.Finding{explain(err)}
+	case assumed:
+		return res, l.spanExperts(res, opt)
 	case opt.Draft:
 		return res, nil
 	}
-	return res, withFiles(res, cfg, opt.Files)
+	return res, withFiles(res, l.cfg, opt.Files)
 }
 
 func explain(err error) finding.Finding {
@@ -120,25 +121,20 @@ func (l *loader) load(mods []weights.Module, opt Options) *weights.Result {
 	l.rewrite(mods)
 	stay := l.mem.Total()
 	l.mem.EmptyCache()
+	k := l.known(opt.Draft)
 	res := &weights.Result{
 		Architecture: l.arch,
-		Constructed:  l.band(built), Resident: l.band(stay), AfterSharing: l.band(stay),
-		Load: l.band(l.mem.Reserved()), Peak: l.band(l.mem.Peak()),
+		Constructed:  k.tensors.of(built), Resident: k.tensors.of(stay), AfterSharing: k.tensors.of(stay),
+		Load: k.load.of(l.mem.Reserved()), Peak: k.peak.of(l.mem.Peak()),
 		Groups: weights.Table(mods, l.mem),
 	}
 	if l.quant != nil {
 		res.Scheme = l.quant.Method
 	}
 	if opt.Draft {
-		res.AfterSharing = l.band(stay - l.shared())
+		res.AfterSharing = k.tensors.of(stay - l.shared())
 	}
 	return res
-}
-
-// band is what the figures are known to: see the figures that the test over
-// the vectors prints.
-func (l *loader) band(n int64) figure.Bytes {
-	return figure.Percent(units.Bytes(n), 0.2, 0.5)
 }
 
 // shared is what a draft gives up for the target's own tensors: the embedding

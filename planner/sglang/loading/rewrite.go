@@ -101,6 +101,11 @@ func (t *temps) add(d weights.DType, shape ...int64) {
 	t.hs = append(t.hs, t.l.mem.New(t.g, d, shape...))
 }
 
+// run allocates count tensors of each elements that live until free.
+func (t *temps) run(d weights.DType, count, each int64) {
+	t.hs = t.l.mem.Run(t.hs, t.g, d, count, each)
+}
+
 // pass allocates a tensor and drops it at once.
 func (t *temps) pass(d weights.DType, shape ...int64) {
 	t.l.mem.Free(t.l.mem.New(t.g, d, shape...))
@@ -131,8 +136,6 @@ func (l *loader) plainExperts(m *weights.Module) {
 // stack rewrites a tensor of all experts: a copy of each, then all joined in a
 // new tensor that takes the old one's place. The copies live on in t.
 func (l *loader) stack(t *temps, h *weights.Handle, g weights.Group, d weights.DType, experts, each int64) {
-	for range experts {
-		t.add(d, each)
-	}
+	t.run(d, experts, each)
 	l.mem.Swap(h, g, d, experts, each)
 }

@@ -61,9 +61,7 @@ func (l *loader) mxfp4Trtllm(m *weights.Module) {
 	t.add(weights.U8, e, k, h/32) // gate and up swapped
 	t.add(weights.U8, e, k, h/2)
 	for _, each := range []int64{k * h / 2, k * h / 32, h * i / 2, h * i / 32} {
-		for range e {
-			t.add(weights.U8, each)
-		}
+		t.run(weights.U8, e, each)
 	}
 	r.Swap(&m.Held[weights.W], g, weights.U8, e, k, h/2)
 	r.Swap(&m.Held[weights.S], g, weights.U8, e, k, h/32)
@@ -178,12 +176,11 @@ func (l *loader) v4Trtllm(m *weights.Module) {
 	t := l.temps(g)
 	t.add(weights.U8, e, k, h/32)
 	t.add(weights.U8, e, h, i/32)
-	for range e {
-		t.add(weights.U8, k, h/2)
-		t.narrow(k, h/32)
-		t.add(weights.U8, h, i/2)
-		t.narrow(h, i/32)
-	}
+	t.run(weights.U8, e, k*h/2)
+	t.pass(weights.U8, k, h/32) // permuted, then interleaved in a new tensor
+	t.run(weights.U8, e, k*h/32)
+	t.run(weights.U8, e, h*i/2)
+	t.run(weights.U8, e, h*i/32)
 	t.hs = append(t.hs, w, m.Held[weights.W2])
 	m.Held[weights.W] = r.New(g, weights.U8, e, k, h/2)
 	r.Swap(&m.Held[weights.S], g, weights.FP8, e, k, h/32)
@@ -194,13 +191,6 @@ func (l *loader) v4Trtllm(m *weights.Module) {
 	}
 	r.EmptyCache()
 	t.free()
-}
-
-// narrow permutes an expert's scales, then interleaves them in a new tensor.
-func (t *temps) narrow(rows, cols int64) {
-	p := t.l.mem.New(t.g, weights.U8, rows, cols)
-	t.add(weights.U8, rows, cols)
-	t.l.mem.Free(p)
 }
 
 // fp4ToFP8 reports SGLANG_DSV4_FP4_DEQUANT: fp4 experts become fp8 in blocks.

@@ -99,9 +99,7 @@ func (l *loader) nvfp4Trtllm(m *weights.Module) {
 	i, s := l.nvfp4Width(m), max(m.Scheme.Group, 1)
 	k := m.Gate() * i
 	for _, each := range []int64{k * m.In / 2, k * m.In / s, m.In * i / 2, m.In * i / s} {
-		for range m.Experts {
-			t.add(weights.U8, each)
-		}
+		t.run(weights.U8, m.Experts, each)
 	}
 	for _, each := range []int64{k * m.In / 2, k * m.In / s, m.In * i / 2, m.In * i / s} {
 		t.add(weights.U8, m.Experts, each)
@@ -140,10 +138,7 @@ func (l *loader) nvfp4Marlin(m *weights.Module) {
 	k := m.Gate() * i
 	weight := func(h *weights.Handle, out, in int64) {
 		t := l.temps(g)
-		for range m.Experts {
-			t.pass(weights.U8, out, in/2)
-			t.add(weights.U8, out, in/2)
-		}
+		t.run(weights.U8, m.Experts, out*(in/2))
 		n := r.New(g, weights.U8, m.Experts, out, in/2)
 		t.free()
 		r.Free(*h)
@@ -154,10 +149,8 @@ func (l *loader) nvfp4Marlin(m *weights.Module) {
 	scale := func(h *weights.Handle, out, in int64) {
 		wide := r.New(g, weights.BF16, m.Experts, out, in/s)
 		t := l.temps(g)
-		for range m.Experts {
-			t.pass(weights.BF16, out, in/s)
-			t.add(weights.FP8, out, in/s)
-		}
+		t.pass(weights.BF16, out, in/s)
+		t.run(weights.FP8, m.Experts, out*(in/s))
 		n := r.New(g, weights.FP8, m.Experts, out, in/s)
 		t.free()
 		r.Free(wide)
