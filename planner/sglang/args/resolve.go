@@ -85,6 +85,7 @@ type step struct {
 // moved stands at each of its places with the releases that had it there.
 var steps = []step{
 	{"0.5.22", "", (*resolver).splitDataParallel},
+	{"0.5.14", "0.5.20", (*resolver).formerContextParallel},
 	{"0.5.18", "", (*resolver).moeRunnerAlias},
 	{"0.5.18", "", (*resolver).hostCacheDefaults},
 	{"", "", (*resolver).missingDefaults},
@@ -112,6 +113,7 @@ var steps = []step{
 	{"0.5.9", "", (*resolver).contextParallel},
 	{"0.5.22", "", (*resolver).cacheSharding},
 	{"", "", (*resolver).moeKernels},
+	{"0.5.10", "0.5.13", (*resolver).piecewiseRunners},
 	{"", "", (*resolver).moeAllToAll},
 	{"", "", (*resolver).expertBalance},
 	{"", "", (*resolver).pipelineParallel},

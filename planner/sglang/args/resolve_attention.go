@@ -66,7 +66,7 @@ var fa3Archs = archSince{
 	"Qwen2ForCausalLM": {"0.4.6"}, "Llama4ForConditionalGeneration": {"0.4.6"}, "LlamaForCausalLM": {"0.4.6"}, "Olmo2ForCausalLM": {"0.4.6"},
 	"Gemma2ForCausalLM": {"0.4.6"}, "Gemma3ForConditionalGeneration": {"0.4.6"}, "Qwen3ForCausalLM": {"0.4.6"}, "Qwen3MoeForCausalLM": {"0.4.6"},
 	"Glm4MoeForCausalLM": {"0.4.6"}, "Glm4vMoeForConditionalGeneration": {"0.4.6"}, "Step3VLForConditionalGeneration": {"0.4.6"},
-	"MiMoV2FlashForCausalLM": {"0.5.7"},
+	"Qwen3VLForConditionalGeneration": {"0.5.7"}, "Qwen3VLMoeForConditionalGeneration": {"0.5.7"}, "Glm4vForConditionalGeneration": {"0.5.7"},
 }
 
 // bestBackend is _get_default_attn_backend.
@@ -86,7 +86,7 @@ func (x *resolver) bestBackend() string {
 	switch {
 	case x.sm90() && x.chainDraft() && (x.r.AtLeast("0.5.8") || fa3Archs.has(x.r, x.m.Arch)):
 		return "fa3"
-	case x.sm100() && x.r.AtLeast("0.5.9") && x.chainDraft() && x.chainKnown():
+	case x.sm100() && x.r.AtLeast("0.5.7") && x.chainDraft() && x.chainKnown():
 		if x.r.AtLeast("0.5.18") && x.m.asymmetric() {
 			return "fa4"
 		}
@@ -186,7 +186,7 @@ func (x *resolver) latentBackends() {
 
 func (x *resolver) trtllmMLADtypes() []string {
 	switch {
-	case x.r.Before("0.5.8"):
+	case x.r.Before("0.5.7"):
 		return []string{"fp8_e4m3", "fp4_e2m1", "auto"}
 	case x.r.Before("0.5.21"):
 		return []string{"fp8_e4m3", "fp4_e2m1", "bf16", "auto"}

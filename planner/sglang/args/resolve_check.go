@@ -44,7 +44,7 @@ func (x *resolver) checkSizes() {
 	if x.Has("moe_dense_tp_size") && !slices.Contains(ok, x.Int("moe_dense_tp_size")) {
 		x.refuse(CodeParallelSizes, "--moe-dense-tp-size", fmt.Sprintf("Dense layers run on 1 rank or all of them; %d is asked.", x.Int("moe_dense_tp_size")), fix("use 1", setFlag("--moe-dense-tp-size", "1")))
 	}
-	if n := x.Str("served_model_name"); x.r.AtLeast("0.5.9") && strings.Contains(n, ":") && !strings.Contains(n, "://") {
+	if n := x.Str("served_model_name"); x.r.AtLeast("0.5.6") && strings.Contains(n, ":") && !strings.Contains(n, "://") {
 		x.refuse(CodeServedName, "--served-model-name", "A served name has no colon, which separates LoRA adapters.")
 	}
 	if x.Bool("disable_cuda_graph_padding") && x.Bool("enable_torch_compile") && x.r.AtLeast("0.5.11") {
@@ -99,7 +99,7 @@ func (x *resolver) checkPipelineDraft(alg string) {
 
 // checkOverlap: two-batch overlap needs something to overlap with.
 func (x *resolver) checkOverlap() {
-	if !x.Bool("enable_two_batch_overlap") || x.a2a() != "none" || x.r.Before("0.5.9") {
+	if !x.Bool("enable_two_batch_overlap") || x.a2a() != "none" || x.r.Before("0.5.7") {
 		return
 	}
 	if x.r.Before("0.5.15") || !x.attnDP() {

@@ -103,7 +103,7 @@ func (x *resolver) sparseKernels() {
 }
 
 func (x *resolver) sparsePair() (prefill, decode string) {
-	if sinks, _ := x.m.cfg.Top.Bool("learnable_sink"); sinks && x.r.AtLeast("0.5.20") {
+	if x.m.AttentionSinks && x.r.AtLeast("0.5.20") {
 		return "flashmla_sparse", "flashmla_sparse"
 	}
 	fp8, new := x.Str("kv_cache_dtype") == "fp8_e4m3", x.card.Major >= 10
@@ -116,10 +116,10 @@ func (x *resolver) sparsePair() (prefill, decode string) {
 	switch {
 	case x.r.AtLeast("0.5.17") && fp8 && x.sm120() && x.m.is("GlmMoeDsaForCausalLM"):
 		return "flashinfer_sparse_mla", "flashinfer_sparse_mla"
-	case fp8 && x.r.Before("0.5.10"):
-		return "flashmla_auto", "flashmla_kv"
-	case fp8 && new:
+	case fp8 && new && x.r.AtLeast("0.5.10"):
 		return "trtllm", "trtllm"
+	case fp8 && x.r.Before("0.5.11"):
+		return "flashmla_auto", "flashmla_kv"
 	case fp8:
 		return "flashmla_kv", "flashmla_kv"
 	case new && x.r.Before("0.5.8"):

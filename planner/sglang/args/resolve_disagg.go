@@ -97,15 +97,16 @@ func (x *resolver) extraSlots() {
 
 // prefillServer captures no decode graphs.
 func (x *resolver) prefillServer() {
-	if x.r.AtLeast("0.5.13") && x.Str("disaggregation_transfer_backend") == "fake" {
+	if x.r.AtLeast("0.5.10") && x.Str("disaggregation_transfer_backend") == "fake" {
 		x.refuse(CodeDisaggregation, "--disaggregation-transfer-backend", "A prefill server does not work with the fake transfer backend.")
 	}
 	if x.r.Before("0.5.11") {
 		x.decodePeers()
 	}
 	switch {
-	case x.r.AtLeast("0.5.15"): // the graph configuration knows the role
-	case x.r.AtLeast("0.5.6") && x.Bool("enable_piecewise_cuda_graph"):
+	case x.r.AtLeast("0.5.16"): // the graph configuration knows the role
+	case x.r.Within("0.5.6", "0.5.9.post9") && x.Bool("enable_piecewise_cuda_graph"):
+	case x.r.AtLeast("0.5.10") && x.r.Before("0.5.13") && !x.Bool("disable_piecewise_cuda_graph"):
 	default:
 		x.rule("disable_cuda_graph", true, "prefill-server-graphs")
 	}

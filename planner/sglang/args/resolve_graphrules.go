@@ -85,7 +85,7 @@ func (x *resolver) piecewiseUnfit() bool {
 		x.Has("dllm_algorithm") || x.Float("cpu_offload_gb") > 0 || x.Bool("enable_hierarchical_cache") ||
 		x.Bool("enable_deterministic_inference") || x.Str("disaggregation_mode") != "null" || x.Bool("enable_symm_mem") ||
 		x.Bool("enable_eplb") || x.Has("expert_distribution_recorder_mode") || x.Int("attn_cp_size") > 1 ||
-		x.Bool("debug_cuda_graph") || x.Bool("enable_dsa_prefill_context_parallel") || x.Bool("enable_nsa_prefill_context_parallel") ||
+		x.Bool("debug_cuda_graph") || x.r.AtLeast("0.5.13") && x.dsaCP() ||
 		x.Int("dcp_size") > 1 ||
 		x.r.Before("0.5.11") && x.Has("speculative_algorithm")
 }
@@ -129,6 +129,15 @@ func (x *resolver) prefillCPGraphs() bool {
 	return x.Bool("enable_prefill_cp") && x.Int("attn_cp_size") == x.Int("tp_size") &&
 		x.Str("cp_strategy") == "zigzag" && x.prefillBackend() == "trtllm_mha" &&
 		(x.r.Before("0.5.20") || x.Int("pp_size") == 1)
+}
+
+// piecewiseRunners: some MoE runners route outside the op that piecewise
+// graphs see (0.5.10 to 0.5.12), after the fraction was computed.
+func (x *resolver) piecewiseRunners() {
+	r := x.Str("moe_runner_backend")
+	if (r == "flashinfer_trtllm" || r == "flashinfer_mxfp4") && x.m.known && !x.m.is("GptOssForCausalLM") && !x.Bool("enforce_piecewise_cuda_graph") {
+		x.rule("disable_piecewise_cuda_graph", true, "piecewise-unfit")
+	}
 }
 
 // piecewiseGraphs is _handle_piecewise_cuda_graph of 0.5.10 to 0.5.13.

@@ -141,7 +141,7 @@ func (x *resolver) graphJSON() {
 
 // graphRoles turns off the graphs that a disaggregated role never replays.
 func (x *resolver) graphRoles() {
-	if x.r.Before("0.5.15") {
+	if x.r.Before("0.5.16") {
 		return
 	}
 	switch x.Str("disaggregation_mode") {
@@ -157,11 +157,14 @@ func (x *resolver) graphRoles() {
 }
 
 func (x *resolver) graphBackends() {
-	allowed := []string{graphFull, graphBreakable, graphDisabled}
-	if x.r.Before("0.5.22") {
-		allowed = append(allowed, graphPiecewise)
-	}
 	for _, name := range []string{"decode", "prefill"} {
+		allowed := []string{graphBreakable, graphDisabled}
+		if name == "decode" || x.r.AtLeast("0.5.15") {
+			allowed = append(allowed, graphFull)
+		}
+		if x.r.Before("0.5.22") {
+			allowed = append(allowed, graphPiecewise)
+		}
 		if b := x.g.phases()[name].backend; !slices.Contains(allowed, b) {
 			x.refuse(CodeGraphBackend, "--cuda-graph-config", fmt.Sprintf("The %s graph backend is %q; SGLang %s takes %s.", name, b, x.r, quoted(allowed)))
 		}

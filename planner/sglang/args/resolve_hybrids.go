@@ -85,7 +85,8 @@ func (x *resolver) nemotronQuantization() {
 		x.rule("quantization", q, "checkpoint-quantization")
 	}
 	switch {
-	case x.r.Before("0.5.10"):
+	case x.r.AtLeast("0.5.11") && x.r.Before("0.5.13") && !modelopt:
+	case x.r.Before("0.5.11"):
 		if modelopt {
 			x.rule("moe_runner_backend", "flashinfer_cutlass", "nemotron-moe-runner")
 		}

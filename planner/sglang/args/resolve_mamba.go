@@ -99,7 +99,7 @@ func (x *resolver) oldExtraBuffer(snapshots bool) {
 	if !snapshots && x.r.Before("0.5.13") {
 		x.refuse(CodeHybridStrategy, flag, "extra_buffer is not supported for "+x.m.Arch+".", fix("use no_buffer", setFlag(flag, "no_buffer")))
 	}
-	if x.Bool("disable_radix_cache") && x.r.AtLeast("0.5.11") {
+	if x.Bool("disable_radix_cache") && x.r.AtLeast("0.5.10") {
 		x.refuse(CodeHybridStrategy, flag, "extra_buffer needs the radix cache, which is off.", fix("use no_buffer", setFlag(flag, "no_buffer")))
 	}
 	x.trackInterval(flag)
@@ -136,7 +136,7 @@ func (x *resolver) oldNoBuffer() {
 		x.rule("page_size", int64(1), "hybrid-page-size")
 	}
 	if x.Has("speculative_algorithm") && x.r.AtLeast("0.5.9") {
-		if x.r.Before("0.5.11") {
+		if x.r.Before("0.5.10") {
 			x.rule("disable_radix_cache", true, "hybrid-draft-without-radix")
 			return
 		}

@@ -158,14 +158,33 @@ var diffusionArchs = archSince{
 	"DiffusionGemmaForBlockDiffusion": {"0.5.21"},
 }
 
+// diffusionPages: the radix cache keeps whole blocks, so pages are at least
+// blocks; a model without a block size is none.
+func (x *resolver) diffusionPages() {
+	if !diffusionArchs.has(x.r, x.m.Arch) {
+		x.refuse(CodeDiffusion, "--dllm-algorithm", x.m.Arch+" is not a diffusion language model.", fix("leave it out", dropFlag("--dllm-algorithm")))
+		return
+	}
+	block := int64(4)
+	switch {
+	case x.m.is("LLaDA2MoeModelLM"):
+		block = 32
+	case x.m.is("DiffusionGemmaForBlockDiffusion"):
+		block = max(x.m.cfg.Top.IntOr("canvas_length", 256), 1)
+	}
+	if x.Int("page_size")%block != 0 {
+		x.rule("page_size", block, "diffusion-pages")
+	}
+}
+
 // diffusion is _handle_dllm_inference (0.5.6).
 func (x *resolver) diffusion() {
 	if x.isNone("dllm_algorithm") {
 		return
 	}
 	const id = "diffusion-model"
-	if x.m.known && !diffusionArchs.has(x.r, x.m.Arch) {
-		x.refuse(CodeDiffusion, "--dllm-algorithm", x.m.Arch+" is not a diffusion language model.", fix("leave it out", dropFlag("--dllm-algorithm")))
+	if x.r.AtLeast("0.5.10") && x.m.known && !x.Bool("disable_radix_cache") {
+		x.diffusionPages()
 	}
 	graphs := !x.Bool("disable_cuda_graph")
 	if x.r.AtLeast("0.5.14") {

@@ -32,12 +32,13 @@ var families = []family{
 		"Gemma3nForCausalLM": {"0.5.1"}, "Gemma3nForConditionalGeneration": {"0.5.1"},
 	}, func(x *resolver) { x.rule("disable_hybrid_swa_memory", true, "no-window-pool") }},
 	{archSince{
-		"Gemma4ForConditionalGeneration": {"0.5.10"}, "Gemma4ForCausalLM": {"0.5.10"}, "Gemma4UnifiedForConditionalGeneration": {"0.5.13"},
+		"Gemma4ForConditionalGeneration": {"0.5.11"}, "Gemma4ForCausalLM": {"0.5.13"}, "Gemma4UnifiedForConditionalGeneration": {"0.5.13"},
 		"DiffusionGemmaForBlockDiffusion": {"0.5.22"},
 	}, (*resolver).gemma4},
 	{archSince{"MossVLForConditionalGeneration": {"0.5.11"}}, (*resolver).mossVL},
 	{archSince{"Exaone4ForCausalLM": {"0.5.9"}, "ExaoneMoEForCausalLM": {"0.5.9"}, "ExaoneMoeForCausalLM": {"0.5.22"}}, (*resolver).exaone},
 	{archSince{"Olmo2ForCausalLM": {"0.5.3"}}, (*resolver).olmo2},
+	{archSince{"GigaChat35ForCausalLM": {"0.5.21"}}, func(x *resolver) { x.rule("disable_shared_experts_fusion", true, "model-without-fusion") }},
 	{archSince{"NemotronHForCausalLM": {"0.5.6"}, "NemotronHPuzzleForCausalLM": {"0.5.11"}, "NemotronH_Omni_Reasoning_V3": {"0.5.21"}}, (*resolver).nemotron},
 	{archSince{
 		"Qwen3MoeForCausalLM": {"0.5.6"}, "Qwen3VLMoeForConditionalGeneration": {"0.5.6"}, "Qwen3NextForCausalLM": {"0.5.6"},
@@ -195,6 +196,10 @@ func (x *resolver) autoRunner(backend, id string) {
 
 func (x *resolver) gemma4() {
 	def := "triton"
+	if x.r.Before("0.5.13") {
+		x.defaultTo(def)
+		return
+	}
 	if x.sm100() && !x.m.is("DiffusionGemmaForBlockDiffusion") &&
 		!(x.r.Before("0.5.14") && x.m.Quantization == "modelopt_fp4" && x.gemmaMoE()) {
 		def = "trtllm_mha"

@@ -76,7 +76,11 @@ func (x *resolver) runnerTakes(runner string) (ok []string, known bool) {
 	case "flashinfer_trtllm_routed":
 		return []string{"fp8", "mxfp8", "modelopt_fp4", "modelopt_mixed", "nvfp4_online", "minimax_m3_nvfp4", ""}, true
 	case "flashinfer_cutedsl":
-		return []string{"modelopt_fp4", "modelopt_mixed", "nvfp4_online"}, true
+		ok = []string{"modelopt_fp4"}
+		if x.r.AtLeast("0.5.16") {
+			ok = append(ok, "modelopt_mixed", "nvfp4_online")
+		}
+		return ok, x.r.AtLeast("0.5.11") && !(x.r.AtLeast("0.5.15") && x.m.mixedNVFP4())
 	}
 	return nil, false
 }
@@ -85,7 +89,7 @@ func (x *resolver) runnerTakes(runner string) (ok []string, known bool) {
 // the TP group (_A2A_EP_SPANNING_BACKENDS), with their first release.
 var spanning = archSince{
 	"deepep": {"0.4.6"}, "mooncake": {"0.5.2"}, "ascend_fuseep": {"0.5.6"}, "flashinfer": {"0.5.8"}, "mori": {"0.5.8"},
-	"nixl": {"0.5.11"}, "megamoe": {"0.5.12"}, "pplx": {"0.5.18"}, "deepep_v2": {"0.5.20"}, "flashinfer_megamoe": {"0.5.20"},
+	"nixl": {"0.5.10"}, "megamoe": {"0.5.12"}, "pplx": {"0.5.18"}, "deepep_v2": {"0.5.20"}, "flashinfer_megamoe": {"0.5.20"},
 }
 
 // moeAllToAll is _handle_a2a_moe.
@@ -105,7 +109,9 @@ func (x *resolver) moeAllToAll() {
 	case "flashinfer":
 		x.flashinferAllToAll()
 	case "mori":
-		x.rule("deepep_mode", "normal", "mori-mode")
+		if x.Str("deepep_mode") == "auto" || x.r.AtLeast("0.5.15") {
+			x.rule("deepep_mode", "normal", "mori-mode")
+		}
 	case "pplx":
 		x.pplx()
 	case "megamoe":

@@ -119,6 +119,21 @@ func (x *resolver) dsaCP() bool {
 	return x.Bool("enable_dsa_prefill_context_parallel") || x.Bool("enable_nsa_prefill_context_parallel")
 }
 
+// formerContextParallel is _handle_legacy_cp_arguments: the two switches by
+// kind of attention became one, and their modes an order.
+func (x *resolver) formerContextParallel() {
+	orders := map[string]string{"in-seq-split": "zigzag", "round-robin-split": "interleave"}
+	for _, f := range []struct{ on, mode string }{
+		{"enable_prefill_context_parallel", "prefill_cp_mode"},
+		{"enable_dsa_prefill_context_parallel", "dsa_prefill_cp_mode"}, {"enable_nsa_prefill_context_parallel", "nsa_prefill_cp_mode"},
+	} {
+		if x.Bool(f.on) {
+			x.rule("enable_prefill_cp", true, "context-parallel-renamed")
+			x.fill("cp_strategy", orders[nameOr(x.Str(f.mode), "round-robin-split")], "context-parallel-renamed")
+		}
+	}
+}
+
 // zigzag reports the order of context parallelism that splits within a
 // sequence, under its old and new name.
 func (x *resolver) zigzag() bool {

@@ -41,6 +41,7 @@ var ruleReasons = map[string]string{
 	"multi-item-scoring":        "multi-item scoring needs it",
 	"no-chunked-prompts":        "prompts of this multimodal model cannot be split",
 	"device":                    "the host has CUDA devices",
+	"diffusion-pages":           "pages of a diffusion language model hold whole blocks",
 	"diffusion-model":           "diffusion language models need it",
 
 	// model families
@@ -90,6 +91,7 @@ var ruleReasons = map[string]string{
 	"dp-chunk":                 "attention data parallelism divides the chunk among its groups",
 	"dp-conservativeness":      "attention data parallelism schedules less conservatively",
 	"lm-head-all-to-all":       "a decode server with one attention group a rank gathers its LM head over all-to-all",
+	"context-parallel-renamed": "the switches of context parallelism became --enable-prefill-cp and --cp-strategy",
 	"context-parallel":         "prefill context parallelism needs it",
 	"dcp-communication":        "how decode context parallelism exchanges its partial results",
 	"dwdp":                     "data-parallel weights fix these sizes",
@@ -99,6 +101,7 @@ var ruleReasons = map[string]string{
 	"w4a16-moe-runner":         "experts with 16-bit activations run on marlin",
 	"sm120-moe-runner":         "the MoE runner for these weights on SM120",
 	"mxfp8-moe-runner":         "the MoE runner for mxfp8 weights",
+	"model-without-fusion":     "this model does not fuse shared experts",
 	"runner-without-fusion":    "the MoE runner does not fuse shared experts",
 	"megamoe-alias":            "the megamoe runner stands for the all-to-all backend of that name",
 	"waterfill-all-to-all":     "waterfill needs DeepEP",

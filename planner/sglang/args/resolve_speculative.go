@@ -36,6 +36,9 @@ func (x *resolver) speculative() {
 		x.dspark()
 	case "FROZEN_KV_MTP":
 		x.draftRequests()
+		if x.r.Before("0.5.14") {
+			x.rule("disable_overlap_schedule", true, "draft-without-overlap")
+		}
 		x.rule("enable_mixed_chunk", false, "draft-without-mixed-chunk")
 	}
 }
@@ -46,7 +49,9 @@ func (x *resolver) draftRunner() any {
 	switch {
 	case r == "":
 		return nil
-	case r == "flashinfer_trtllm" && x.r.Before("0.5.10"), strings.HasPrefix(r, "lora_"):
+	case x.r.Before("0.5.7"):
+		return nil
+	case x.r.Before("0.5.12") && (r == "flashinfer_trtllm" || r == "flashinfer_trtllm_routed"), strings.HasPrefix(r, "lora_"):
 		return "auto"
 	case r == "flashinfer_megamoe":
 		return "flashinfer_trtllm"
@@ -129,9 +134,9 @@ func (x *resolver) eagle(alg string) {
 }
 
 // eagleOverlap is the scheduler of the draft: V2 workers were an opt-in until
-// 0.5.10, the default since.
+// 0.5.10, the default since, except for trees.
 func (x *resolver) eagleOverlap(alg string) {
-	v2 := x.env.Bool("SGLANG_ENABLE_SPEC_V2", x.r.AtLeast("0.5.10"))
+	v2 := x.env.Bool("SGLANG_ENABLE_SPEC_V2", x.r.AtLeast("0.5.11"))
 	if x.m.is("MiMoV2FlashForCausalLM", "Step3p5ForCausalLM") && alg == "EAGLE" && x.r.AtLeast("0.5.7") {
 		v2 = true // the branch of these models turns it on
 	}
@@ -139,7 +144,7 @@ func (x *resolver) eagleOverlap(alg string) {
 	switch {
 	case x.r.AtLeast("0.5.14"):
 	case x.r.AtLeast("0.5.11"):
-		if !v2 {
+		if !v2 || x.Int("speculative_eagle_topk") > 1 {
 			x.rule("disable_overlap_schedule", true, "draft-without-overlap")
 		}
 	case v2 && covered:

@@ -14,6 +14,9 @@ import (
 func (d *deriver) quantization() {
 	m := d.m
 	asked := lower(d.opt.Quantization)
+	if asked == "unquant" { // stands for none
+		asked = ""
+	}
 	q := d.quantConfig()
 	m.KVCacheQuantAlgo = d.kvCacheAlgo(q)
 	if q == nil {
@@ -99,7 +102,7 @@ func (d *deriver) modelopt(q, base model.Section) model.Section {
 	switch {
 	case algo == "MIXED_PRECISION":
 		method = "w4afp8"
-		if d.r.AtLeast("0.5.12") && hasNVFP4Layers(in) {
+		if d.r.AtLeast("0.5.11") && hasNVFP4Layers(in) {
 			method = "modelopt_mixed"
 		}
 	case strings.Contains(algo, "FP4"):
