@@ -8,6 +8,10 @@ var (
 		"the server's process ended before it was ready",
 		"The process that was to be watched is gone or a zombie, and its log does not say why.",
 		"Look at the last lines of its log and at `dmesg -T`; run the command in the foreground.")
+	CodeStopped = finding.Define("start-stopped",
+		"the server was asked to end",
+		"SIGTERM came: from systemd, a container runtime, or a person.",
+		"Start it anew. Where a new launch appends to the same log, give its --pid, so that the old lines are told apart.")
 	CodeNoProcess = finding.Define("start-no-process",
 		"there is no such process",
 		"The process number that was given does not exist (any more).",

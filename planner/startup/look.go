@@ -80,7 +80,7 @@ func lookLog(o Options) (*serverlog.Start, time.Duration, error) {
 	}
 	p := serverlog.New(nil)
 	_, err := io.Copy(p, in)
-	p.Settle()
+	p.End()
 	return p.Start(), quiet, err
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sglplan/sglplan/planner/finding"
+	"github.com/sglplan/sglplan/planner/startup/serverlog"
 )
 
 // tree follows the launcher and its descendants. All of /proc is looked at
@@ -124,7 +124,7 @@ func (w *watcher) processes() {
 	case !alive && first:
 		w.lastWords()
 		if f := w.start().Failure; f != nil {
-			w.fail(f.Code, f.Cause)
+			w.failByLog(f)
 			return
 		}
 		w.fail(CodeNoProcess, fmt.Sprintf("process %d does not exist", w.o.PID))
@@ -152,22 +152,19 @@ func (w *watcher) processes() {
 func (w *watcher) lastWords() {
 	for w.readLog(); w.log.more; w.readLog() {
 	}
-	w.parse.Settle()
+	w.parse.End()
 }
 
 // ended judges the end of the launcher.
 func (w *watcher) ended(root process, local, anywhere bool) {
 	w.lastWords()
 	s := w.start()
-	switch f := w.start().Failure; {
-	case f != nil && (local || !vague(f.Code)):
-		w.fail(f.Code, f.Cause)
+	switch {
+	case s.Failure != nil:
+		w.failByLog(s.Failure)
 		return
 	case local:
 		w.fail(CodeOOMKilled, fmt.Sprintf("process %d was killed by the OOM killer of its memory cgroup", w.o.PID))
-		return
-	case f != nil:
-		w.fail(f.Code, f.Cause)
 		return
 	case s.Suspect != nil && !s.Ready:
 		w.fail(s.Suspect.Code, s.Suspect.Cause)
@@ -188,15 +185,20 @@ func (w *watcher) ended(root process, local, anywhere bool) {
 	w.fail(code, cause)
 }
 
-// vague codes only say that something failed.
-func vague(code finding.Code) bool {
-	return code == "start-killed" || code == "start-child-failed" || code == "start-rank-died" || code == "start-initialization-failed"
+// failByLog fails with the cause that the log names. Where it only says that
+// something was killed, the counters of the OOM killer know more.
+func (w *watcher) failByLog(f *serverlog.Failure) {
+	if local, _ := w.oom.struck(); local && f.Vague() {
+		w.fail(CodeOOMKilled, f.Cause+" (the OOM killer struck in the launch's memory cgroup)")
+		return
+	}
+	w.fail(f.Code, f.Cause)
 }
 
 // gone judges the end of a rank whose launcher lives on.
 func (w *watcher) gone(m member, oom bool) {
 	if f := w.start().Failure; f != nil {
-		w.fail(f.Code, f.Cause)
+		w.failByLog(f)
 		return
 	}
 	how := ""
@@ -229,6 +231,6 @@ func (w *watcher) logEnded() {
 			w.fail(s.Code, s.Cause)
 			return
 		}
-		w.fail(CodeLogEnded, "the log ended in phase "+w.start().Phase.String())
+		w.fail(CodeLogEnded, "the log ended in phase "+w.start().Phase.String()+", and nothing answers at "+w.probing)
 	}
 }

@@ -38,7 +38,8 @@ type watcher struct {
 	stall stallWatch
 
 	began   time.Time
-	probing string // the URL that is asked
+	written time.Time // when the log last had something new
+	probing string    // the URL that is asked
 	answer  *Answer
 	reports chan report
 	said    map[finding.Code]bool
@@ -89,18 +90,25 @@ func (w *watcher) run(ctx context.Context) {
 // look takes one look at everything but the port: the log first, since it
 // knows causes.
 func (w *watcher) look(ctx context.Context) {
-	quiet := w.readLog()
+	w.readLog()
 	if w.over {
 		return
 	}
-	if quiet {
+	switch quiet := time.Since(w.written); {
+	case quiet >= silence:
+		w.parse.End()
+	case quiet >= w.o.Poll:
 		w.parse.Settle()
 	}
 	if !w.live && !w.log.more {
 		w.history()
 	}
 	if f := w.start().Failure; f != nil {
-		w.fail(f.Code, f.Cause)
+		w.failByLog(f)
+		return
+	}
+	if w.start().Stopped {
+		w.fail(CodeStopped, "the log says that the server was asked to end (SIGTERM)")
 		return
 	}
 	w.processes()
@@ -144,9 +152,16 @@ func urlOf(s *serverlog.Start) string {
 	return fmt.Sprintf("%s://127.0.0.1:%d", scheme, port)
 }
 
-// readLog reads what is new; quiet is true when there was nothing.
-func (w *watcher) readLog() (quiet bool) {
+// silence is how long a log is quiet before a traceback that has not named its
+// exception counts as ended: it was cut short.
+const silence = 3 * time.Second
+
+// readLog reads what is new.
+func (w *watcher) readLog() {
 	n, err := w.log.read(w.parse)
+	if n > 0 {
+		w.written = time.Now()
+	}
 	if err != nil && !w.said[codeLog] {
 		w.said[codeLog] = true
 		w.tell(Event{Kind: Warned, Message: "the log cannot be read: " + err.Error()})
@@ -154,7 +169,6 @@ func (w *watcher) readLog() (quiet bool) {
 	if w.log.ended() {
 		w.parse.Close()
 	}
-	return n == 0
 }
 
 // codeLog marks that a log that cannot be read was said once.
@@ -277,6 +291,9 @@ func (w *watcher) where() string {
 			return "while serving"
 		}
 		return "in " + s.Failure.Phase.String()
+	}
+	if s.Phase == serverlog.Ready {
+		return "after the ready line"
 	}
 	return "in " + s.Phase.String()
 }

@@ -53,21 +53,21 @@ func TestFates(t *testing.T) {
 		code        string
 		cause       string
 	}{
-		"ready":                   {"ready", "Uvicorn running", "log pid url", true, 0, Ready, "", ""},
-		"ready, url only":         {"ready", "Uvicorn running", "url", true, 0, Ready, "", ""},
-		"ready, url from log":     {"ready", "Uvicorn running", "log pid", true, 0, Ready, "", ""},
-		"exits in graphs":         {"exit", "Capture target prefill", "log pid url", true, 0, HasFailed, "start-process-ended", "has ended"},
-		"exits, zombie":           {"exit", "Capture target prefill", "log pid url", false, 0, HasFailed, "start-process-ended", "ended with status 1"},
-		"exits, pid only":         {"exit", "Capture target prefill", "pid url", true, 0, HasFailed, "start-process-ended", "has ended"},
-		"killed":                  {"kill", "Allocating kv", "log pid url", true, 0, HasFailed, "start-process-ended", "has ended"},
-		"killed, zombie":          {"kill", "Allocating kv", "log pid url", false, 0, HasFailed, "start-process-ended", "signal 9"},
-		"fatal line, lives on":    {"fatal", "Capture target decode CUDA graph end", "log pid url", true, 0, HasFailed, "start-host-guard", "Requesting 300.00 GB"},
-		"fatal line, log only":    {"fatal", "Capture target decode CUDA graph end", "log", true, 0, HasFailed, "start-host-guard", "Requesting 300.00 GB"},
-		"stalls in capture":       {"stall", "Capture target prefill CUDA graph begin", "log pid url", true, 300 * time.Millisecond, HasFailed, "start-stalled", "phase"},
-		"stalls, log only":        {"stall", "Allocating kv", "log", true, 300 * time.Millisecond, HasFailed, "start-stalled", "host-pools"},
-		"rank lost":               {"rank-lost", "Load weight begin", "log pid url", true, 0, HasFailed, "start-rank-gone", "lives on"},
-		"rank lost, a zombie":     {"rank-zombie", "Load weight begin", "pid url", true, 0, HasFailed, "start-rank-gone", "signal 9"},
-		"died an hour ago, a log": {"exit", "", "log", true, 0, TimedOut, "start-timeout", ""},
+		"ready":                {"ready", "Uvicorn running", "log pid url", true, 0, Ready, "", ""},
+		"ready, url only":      {"ready", "Uvicorn running", "url", true, 0, Ready, "", ""},
+		"ready, url from log":  {"ready", "Uvicorn running", "log pid", true, 0, Ready, "", ""},
+		"exits in graphs":      {"exit", "Capture target prefill", "log pid url", true, 0, HasFailed, "start-process-ended", "has ended"},
+		"exits, zombie":        {"exit", "Capture target prefill", "log pid url", false, 0, HasFailed, "start-process-ended", "ended with status 1"},
+		"exits, pid only":      {"exit", "Capture target prefill", "pid url", true, 0, HasFailed, "start-process-ended", "has ended"},
+		"killed":               {"kill", "Allocating kv", "log pid url", true, 0, HasFailed, "start-process-ended", "has ended"},
+		"killed, zombie":       {"kill", "Allocating kv", "log pid url", false, 0, HasFailed, "start-process-ended", "signal 9"},
+		"fatal line, lives on": {"fatal", "Capture target decode CUDA graph end", "log pid url", true, 0, HasFailed, "start-host-guard", "Requesting 300.00 GB"},
+		"fatal line, log only": {"fatal", "Capture target decode CUDA graph end", "log", true, 0, HasFailed, "start-host-guard", "Requesting 300.00 GB"},
+		"stalls in capture":    {"stall", "Capture target prefill CUDA graph begin", "log pid url", true, 300 * time.Millisecond, HasFailed, "start-stalled", "phase"},
+		"stalls, log only":     {"stall", "Allocating kv", "log", true, 300 * time.Millisecond, HasFailed, "start-stalled", "host-pools"},
+		"rank lost":            {"rank-lost", "Load weight begin", "log pid url", true, 0, HasFailed, "start-rank-gone", "lives on"},
+		"rank lost, a zombie":  {"rank-zombie", "Load weight begin", "pid url", true, 0, HasFailed, "start-rank-gone", "signal 9"},
+		"stopped, a whole log": {"exit", "", "log", true, 0, HasFailed, "start-stopped", "SIGTERM"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,10 +93,6 @@ func TestFates(t *testing.T) {
 				for p := serverlog.Arguments; p < serverlog.Ready; p++ {
 					o.Stall[p] = tc.stall
 				}
-			}
-			if tc.outcome == TimedOut {
-				o.Timeout = 500 * time.Millisecond
-				o.URL = s.URL()
 			}
 			e, _ := last(t, o)
 			require.Equal(t, tc.outcome, e.Outcome, e.Cause)

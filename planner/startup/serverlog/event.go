@@ -36,3 +36,13 @@ type Failure struct {
 	Exit  *int         `json:"exit,omitempty"`
 	Stamp string       `json:"stamp,omitempty"`
 }
+
+// Vague reports a failure of which the log only says that something failed or
+// was killed, not why.
+func (f Failure) Vague() bool {
+	switch f.Code {
+	case CodeKilled, CodeChildFailed, CodeRankDied, CodeInitFailed:
+		return true
+	}
+	return false
+}

@@ -129,7 +129,7 @@ func takeWindow(p *Parser, tags, msg []byte) bool {
 
 func takeDSV4(p *Parser, tags, msg []byte) bool {
 	if r := p.at(tags, Pools); r != nil {
-		d := &DSV4{Available: orZero(gib(msg, "available_bytes=")), Tokens: integer(msg, "full_token=")}
+		d := &DSV4{Available: orZero(gib(msg, "available_bytes=")), Tokens: integer(msg, ", full_token=")}
 		d.BytesPerToken, _ = float(msg, "bytes_per_full_token=")
 		r.DSV4 = d
 	}

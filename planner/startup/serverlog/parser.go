@@ -38,14 +38,24 @@ func (p *Parser) Start() *Start {
 	return p.start
 }
 
-// Settle says that nothing more is being written just now: a traceback that
-// is open has ended, and the bar on the last line counts as it stands.
+// Settle says that nothing more is being written just now: the bar on the last
+// line counts as it stands, and a traceback that has named its exception has
+// ended.
 func (p *Parser) Settle() {
 	if len(p.split.open) > 0 {
 		if b, ok := readBar(p.split.open); ok {
 			p.progress(b)
 		}
 	}
+	if p.trace.cause != "" {
+		p.endTraceback()
+	}
+}
+
+// End says that no more lines will come for a while: any open traceback has
+// ended.
+func (p *Parser) End() {
+	p.Settle()
 	p.endTraceback()
 }
 

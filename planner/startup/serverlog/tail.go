@@ -1,5 +1,7 @@
 package serverlog
 
+import "bytes"
+
 // tail keeps the last lines that a person would want to see: no traffic, no
 // bars. Its buffers are used again.
 type tail struct {
@@ -13,6 +15,9 @@ const (
 )
 
 func (t *tail) add(line []byte) {
+	if len(bytes.Trim(line, " ^~")) == 0 {
+		return // the marks under a line of a traceback
+	}
 	i := t.next % tailLines
 	t.lines[i] = append(t.lines[i][:0], line[:min(len(line), tailWidth)]...)
 	t.next++
