@@ -63,7 +63,7 @@ func (j *job) launchInfo() LaunchInfo {
 	}
 	for _, f := range j.args.Fields() {
 		v, _ := j.args.Get(f)
-		l.Resolved[f] = v.V
+		l.Resolved[f] = presentable(v.V)
 		if v.Origin.Kind != args.FromDefault && v.Origin.Kind != "" {
 			l.Origins[f] = v.Origin
 		}
@@ -224,8 +224,12 @@ func (j *job) afterPools(code finding.Code, what string, pt point, need figure.B
 	if pt.severity == finding.Warning {
 		code = CodeTight
 	}
-	f := finding.New(code, pt.severity, fractionFlag, fmt.Sprintf(
-		"%s GiB are left after the pools at %.4g; %s takes %s GiB.", gibBand(pt.poolEnd), j.args.Float("mem_fraction_static"), what, gibBand(need)))
+	fraction := j.args.Float("mem_fraction_static")
+	detail := fmt.Sprintf("%s GiB are left after the pools at %.4g; %s takes %s GiB.", gibBand(pt.poolEnd), fraction, what, gibBand(need))
+	if pt.poolEnd.High < 0 {
+		detail = fmt.Sprintf("At %.4g the pools alone are %.2f GiB more than what loading leaves of the card.", fraction, -pt.poolEnd.Value.GiB())
+	}
+	f := finding.New(code, pt.severity, fractionFlag, detail)
 	if most := max(pt.start.High, pt.serving.High); pt.severity == finding.Warning && pt.safe > most {
 		f.Detail += fmt.Sprintf(" A prompt as long as the context takes up to %.2f GiB more.", (pt.safe - pt.serving.High).GiB())
 	}

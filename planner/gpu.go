@@ -230,6 +230,7 @@ const (
 // at evaluates a fraction. It allocates nothing.
 func (g *gpuModel) at(f float64) point {
 	var p point
+	f = bounded(f)
 	mid := g.sizer.At(f, g.pre.Value.GiB(), (g.pre.Value - g.weights.Value).GiB())
 	low := g.sizer.At(f, (g.pre.Low + g.earlier).GiB(), (g.pre.Low - g.weights.High).GiB())
 	high := g.sizer.At(f, g.pre.High.GiB(), (g.pre.High - g.weights.Low).GiB())

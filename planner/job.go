@@ -113,6 +113,9 @@ func (j *job) readArgs() {
 	judged := args.Judge(j.rel, given, resolved, facts, j.findings)
 	j.add(judged...)
 	fs = append(fs, judged...)
+	out := j.outOfRange()
+	j.add(out...)
+	fs = append(fs, out...)
 	if finding.Worst(fs) == finding.Error {
 		j.refused = true
 	}

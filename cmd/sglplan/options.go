@@ -32,6 +32,9 @@ func (f sizeFlag) Set(s string) error {
 	if err != nil {
 		return err
 	}
+	if b < units.MiB {
+		return fmt.Errorf("%d bytes; write the unit, for example 94.04GiB or 449GB", int64(b))
+	}
 	*f.p = &b
 	return nil
 }
@@ -86,6 +89,9 @@ func (o *planOptions) bindMachine(cmd *cobra.Command) {
 
 // complete checks the options and reads the files they name.
 func (o *planOptions) complete(cmd *cobra.Command) error {
+	if err := noEmptyValues(cmd); err != nil {
+		return err
+	}
 	if !slices.Contains(o.formats, o.output) {
 		return fmt.Errorf("--output %q: this verb prints %s", o.output, strings.Join(o.formats, ", "))
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sglplan/sglplan/internal/render"
 	"github.com/sglplan/sglplan/planner"
 )
 
@@ -42,6 +43,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	root.SetFlagErrorFunc(wrongUse(args))
 	err := root.Execute()
 	var status statusError
 	switch {
@@ -50,7 +52,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case errors.As(err, &status):
 		return int(status)
 	}
-	fmt.Fprintf(stderr, "sglplan: %v\n", err)
+	fmt.Fprintf(stderr, "sglplan: %s\n", render.Clean(err.Error()))
 	return exitUsage
 }
 
@@ -65,7 +67,8 @@ which flags would be right.`,
   sglplan check --gpus 8xH200 --host-ram 2TB -- --model-path deepseek-ai/DeepSeek-R1 --tp 8`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
-		Args:              cobra.NoArgs,
+		Args:              knownVerb,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.AddCommand(verbs()...)

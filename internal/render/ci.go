@@ -118,7 +118,7 @@ func GitHub(w io.Writer, plans []*planner.Plan) error {
 		for _, f := range p.Findings {
 			b.WriteString("::" + githubLevel[f.Severity] + " " + githubPlace(p, f) + "title=" + property("sglplan "+string(f.Code)) + "::" + message(sentence(f)) + "\n")
 		}
-		fmt.Fprintf(&b, "%s: %s\n", strings.ToUpper(string(p.Verdict)), caseName(p, 0))
+		fmt.Fprintf(&b, "%s: %s\n", strings.ToUpper(string(p.Verdict)), word(caseName(p, 0)))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

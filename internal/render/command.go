@@ -1,44 +1,55 @@
 package render
 
 import (
+	"fmt"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
 // Command prints an argument vector as one shell command over several lines,
-// quoted so that it can be pasted.
+// quoted so that it can be pasted. A flag stays on one line with its first
+// value where both fit.
 func Command(argv []string, indent string, width int) string {
-	var b strings.Builder
-	b.WriteString(indent)
-	col := len(indent)
+	f := newFlow(indent, indent+"  ", " ", width-len(` \`))
 	for i := 0; i < len(argv); i++ {
 		part := quote(argv[i])
-		// A flag stays on one line with its first value.
 		if strings.HasPrefix(argv[i], "-") && i+1 < len(argv) && !strings.HasPrefix(argv[i+1], "-") {
-			i++
-			part += " " + quote(argv[i])
-		}
-		if b.Len() > len(indent) {
-			if col+1+len(part)+2 > width {
-				b.WriteString(" \\\n" + indent + "  ")
-				col = len(indent) + 2
-			} else {
-				b.WriteByte(' ')
-				col++
+			value := quote(argv[i+1])
+			if len(indent)+2+columnsOf(part)+1+columnsOf(value) <= f.width {
+				part += " " + value
+				i++
 			}
 		}
-		b.WriteString(part)
-		col += len(part)
+		f.add(part)
 	}
-	b.WriteByte('\n')
-	return b.String()
+	return strings.ReplaceAll(f.line(), "\n"+indent+"  ", " \\\n"+indent+"  ")
 }
 
+// quote is one word of a shell command. Characters that a terminal would act
+// on stand as escapes in $'...'.
 func quote(s string) string {
 	q, err := syntax.Quote(s, syntax.LangBash)
 	if err != nil { // only a NUL byte, which no argument can hold
 		return "''"
 	}
-	return q
+	if strings.IndexFunc(q, func(r rune) bool { return r == '\n' || unprintable(r) }) < 0 {
+		return q
+	}
+	var b strings.Builder
+	b.WriteString("$'")
+	for _, r := range s {
+		switch {
+		case r == '\'' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case unprintable(r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String() + "'"
 }

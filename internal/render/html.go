@@ -22,7 +22,7 @@ var reportText string
 var reportPage = sync.OnceValues(func() (*template.Template, error) {
 	return template.New("report").Funcs(template.FuncMap{
 		"count": count, "fraction": fraction, "lower": strings.ToLower,
-		"gib": func(b units.Bytes) string { return gib(b) }, "gb": func(b units.Bytes) string { return gb(b) },
+		"gib": gib, "gb": gb,
 	}).Parse(reportText)
 })
 

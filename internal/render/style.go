@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jedib0t/go-pretty/v6/text"
+
 	"github.com/sglplan/sglplan/planner/units"
 )
 
@@ -39,29 +41,67 @@ func (o Options) paint(st style, s string) string {
 // width returns the columns to write in.
 func (o Options) width() int { return max(o.Width, 40) }
 
-// wrap breaks text into lines of at most width columns, each behind indent.
-// Words longer than a line (paths, JSON values) stay whole.
-func wrap(text, indent string, width int) string {
+// columnsOf is how many columns a terminal shows a text in; escapes take none.
+func columnsOf(s string) int { return text.StringWidthWithoutEscSequences(s) }
+
+// flow writes words of any style one after another and breaks the line where
+// the next one would not fit. A word longer than a line (a path, a JSON value)
+// stays whole.
+type flow struct {
+	b      strings.Builder
+	indent string // of every line but the first
+	gap    string // between two words
+	width  int
+	col    int
+	begun  bool // the line has a word
+}
+
+// newFlow begins with a first line that already reads lead.
+func newFlow(lead, indent, gap string, width int) *flow {
+	f := &flow{indent: indent, gap: gap, width: width, col: columnsOf(lead)}
+	f.b.WriteString(lead)
+	return f
+}
+
+func (f *flow) add(word string) {
+	n := columnsOf(word)
+	switch {
+	case !f.begun:
+	case f.col+len(f.gap)+n > f.width:
+		f.b.WriteString("\n" + f.indent)
+		f.col = len(f.indent)
+	default:
+		f.b.WriteString(f.gap)
+		f.col += len(f.gap)
+	}
+	f.b.WriteString(word)
+	f.col += n
+	f.begun = true
+}
+
+// text adds the words of a text from outside in one style.
+func (f *flow) text(o Options, st style, s string) *flow {
+	for _, w := range strings.Fields(Clean(s)) {
+		f.add(o.styled(st, w))
+	}
+	return f
+}
+
+func (f *flow) line() string { return f.b.String() + "\n" }
+
+// styled paints a word in a style, "" for none.
+func (o Options) styled(st style, s string) string {
+	if st == "" {
+		return s
+	}
+	return o.paint(st, s)
+}
+
+// para is a text in lines behind an indent.
+func (o Options) para(st style, s, indent string) string {
 	var b strings.Builder
-	for _, par := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
-		col := 0
-		for _, w := range strings.Fields(par) {
-			n := len([]rune(w))
-			switch {
-			case col == 0:
-				b.WriteString(indent)
-				col = len(indent)
-			case col+1+n > width:
-				b.WriteString("\n" + indent)
-				col = len(indent)
-			default:
-				b.WriteByte(' ')
-				col++
-			}
-			b.WriteString(w)
-			col += n
-		}
-		b.WriteByte('\n')
+	for par := range strings.SplitSeq(strings.TrimRight(s, "\n"), "\n") {
+		b.WriteString(newFlow(indent, indent, " ", o.width()).text(o, st, par).line())
 	}
 	return b.String()
 }
@@ -83,8 +123,23 @@ func count(n int64) string {
 func gib(b units.Bytes) string { return fmt.Sprintf("%.2f", b.GiB()) }
 
 func gb(b units.Bytes) string {
-	if g := b.GB(); g >= 100 || g <= -100 {
+	if g := b.GB(); g >= 99.95 || g <= -99.95 {
 		return count(int64(g + 0.5))
 	}
 	return fmt.Sprintf("%.1f", b.GB())
+}
+
+// short prints a figure of a legend: one decimal says enough there.
+func short(print float64) string {
+	if print > -0.1 && print < 0.1 {
+		return fmt.Sprintf("%.2f", print)
+	}
+	if print >= 99.95 || print <= -99.95 {
+		return count(int64(print + 0.5))
+	}
+	return fmt.Sprintf("%.1f", print)
+}
+
+func fraction(f float64) string {
+	return strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.4f", f), "0"), ".")
 }

@@ -2,6 +2,7 @@ package hicache
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/sglplan/sglplan/planner/finding"
 )
@@ -57,12 +58,12 @@ func unsupported(q Request, s Settings) []finding.Finding {
 			break
 		}
 	}
-	if size, ratio := q.Args.Float("hicache_size"), q.Args.Float("hicache_ratio"); size < 0 || ratio < 0 {
+	if size, ratio := q.Args.Float("hicache_size"), q.Args.Float("hicache_ratio"); !(size >= 0) || !(ratio >= 0) || math.IsInf(ratio, 1) {
 		flag := "--hicache-size"
-		if ratio < 0 {
+		if size >= 0 {
 			flag = "--hicache-ratio"
 		}
-		add(CodeBadSize, flag, fmt.Sprintf("%s is negative: size %g, ratio %g.", flag, size, ratio))
+		add(CodeBadSize, flag, fmt.Sprintf("%s is negative or no number: size %g, ratio %g.", flag, size, ratio))
 	}
 	if f := s.Fraction; f != nil && (*f <= 0 || *f > 1) {
 		add(CodeFraction, "--hicache-host-memory-fraction", fmt.Sprintf("It is %g.", *f))

@@ -61,10 +61,11 @@ func New(r release.Release, a *args.Args, info, draft *modelcfg.Info, card machi
 	}
 	b := newBuilder(r, a, info, draft, card, env)
 	b.check()
-	all, ok := stages(info.NumHiddenLayers, b.par.PP, env)
+	pp := min(b.par.PP, info.NumHiddenLayers) // check has refused more
+	all, ok := stages(info.NumHiddenLayers, pp, env)
 	if !ok {
 		b.fail(CodePartition, "--pp-size", env["SGLANG_PP_LAYER_PARTITION"])
-		all, _ = stages(info.NumHiddenLayers, b.par.PP, nil)
+		all, _ = stages(info.NumHiddenLayers, pp, nil)
 	}
 	s := &Sizer{par: b.par, kv: b.kv, heads: b.kvHeads, page: b.page, context: int64(info.ContextLen), mm: b.multimodalGiB(), cap: a.Int("max_total_tokens")}
 	switch {
