@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sglplan/sglplan/planner/figure"
 	"github.com/sglplan/sglplan/planner/machine"
 	"github.com/sglplan/sglplan/planner/model"
 	"github.com/sglplan/sglplan/planner/model/weights"
@@ -149,38 +151,81 @@ type miss struct {
 	v         vector
 	err, load float64
 	why       string
-	got       *weights.Result
+	res       *weights.Result
 }
 
 func TestVectors(t *testing.T) {
 	all := configs(t)
 	var ms []miss
-	refused, wrong := 0, 0
+	refused, accepted := 0, 0
 	for _, v := range vectors(t) {
 		res, err := v.run(all)
-		if v.Error != "" {
-			if err == nil {
-				wrong++
+		switch {
+		case v.Error != "" && err != nil:
+			refused++
+		case v.Error != "":
+			accepted++
+		default:
+			m := miss{v: v, err: 1, load: 1, res: res}
+			if err != nil {
+				m.why = err.Error()
 			} else {
-				refused++
+				m.err = ratio(res.Resident, v.resident())
+				m.load = ratio(res.Load, v.Load)
 			}
-			continue
+			ms = append(ms, m)
 		}
-		m := miss{v: v, err: 1, load: 1, got: res}
-		if err != nil {
-			m.why = err.Error()
-		} else {
-			want := v.Built
-			if v.Resident != nil {
-				want = *v.Resident
-			}
-			m.err = float64(res.Resident.Value)/float64(want) - 1
-			m.load = float64(res.Load.Value)/float64(v.Load) - 1
-		}
-		ms = append(ms, m)
 	}
 	report(t, ms)
-	t.Logf("refusals of SGLang's own: %d seen, %d not", refused, wrong)
+	t.Logf("refusals of SGLang's own: %d seen, %d not", refused, accepted)
+	require.GreaterOrEqual(t, refused, 2*accepted, "what SGLang refuses is refused")
+	bands(t, ms)
+	classes(t, ms)
+}
+
+// resident is the truth about the tensors that stay: those built where the
+// rewriting could not be run.
+func (v vector) resident() int64 {
+	if v.Resident != nil {
+		return *v.Resident
+	}
+	return v.Built
+}
+
+func ratio(f figure.Bytes, truth int64) float64 {
+	return float64(f.Value)/float64(truth) - 1
+}
+
+// bands checks that the figures' bands hold the truth.
+func bands(t *testing.T, ms []miss) {
+	within := func(what string, want float64, pick func(miss) (figure.Bytes, int64)) {
+		got := share(ms, func(m miss) bool {
+			if m.res == nil {
+				return false
+			}
+			f, truth := pick(m)
+			return truth == 0 || int64(f.Low) <= truth && truth <= int64(f.High)
+		})
+		t.Logf("%s within its band: %.1f%%", what, 100*got)
+		require.GreaterOrEqual(t, got, want, what)
+	}
+	within("resident", 1, func(m miss) (figure.Bytes, int64) { return m.res.Resident, m.v.resident() })
+	within("built", 1, func(m miss) (figure.Bytes, int64) { return m.res.Constructed, m.v.Built })
+	within("shared", 1, func(m miss) (figure.Bytes, int64) { return m.res.AfterSharing, m.v.After })
+	within("load", 0.99, func(m miss) (figure.Bytes, int64) { return m.res.Load, m.v.Load })
+	within("peak", 0.97, func(m miss) (figure.Bytes, int64) { return m.res.Peak, m.v.Peak })
+}
+
+// classes checks that the classes called checked are those of the vectors.
+func classes(t *testing.T, ms []miss) {
+	seen := map[string]bool{}
+	for _, m := range ms {
+		if m.res != nil {
+			seen[m.res.Architecture] = true
+			require.True(t, checkedMethods[m.res.Scheme], m.res.Scheme)
+		}
+	}
+	require.Equal(t, slices.Sorted(maps.Keys(checkedClasses)), slices.Sorted(maps.Keys(seen)))
 }
 
 func share(ms []miss, ok func(miss) bool) float64 {
