@@ -1,5 +1,7 @@
 package checkpoint
 
+import "bytes"
+
 // maxForms bounds how many forms of names are remembered; a model has a few
 // dozen.
 const maxForms = 1 << 12
@@ -41,42 +43,38 @@ func (f *forms) of(name []byte, rank int) (place, int) {
 // numbers to f.nums.
 func (f *forms) reduce(name []byte, rank int) {
 	key := append(f.key[:0], byte('0'+min(rank, 2)))
-	n := 0
-	for i := 0; i < len(name); {
-		end, value := numberAt(name, i)
-		if end > i {
-			key = append(key, '#')
+	for n := 0; ; {
+		end := bytes.IndexByte(name, '.') + 1
+		if end == 0 {
+			end = len(name)
+		}
+		part := name[:end]
+		if value, ok := number(part); ok {
 			if n < len(f.nums) {
 				f.nums[n] = value
 			}
 			n++
-			i = end
+			part = numeric
 		}
-		for i < len(name) {
-			c := name[i]
-			key = append(key, c)
-			i++
-			if c == '.' {
-				break
-			}
+		key = append(key, part...)
+		if end == len(name) {
+			break
 		}
+		name = name[end:]
 	}
 	f.key = key
 }
 
-// numberAt reads the part that begins at i; end is i when it is no number.
-func numberAt(name []byte, i int) (end, value int) {
-	for end = i; end < len(name) && name[end] >= '0' && name[end] <= '9'; end++ {
-		value = min(value*10+int(name[end]-'0'), maxLayers)
-	}
-	if end < len(name) && name[end] != '.' {
-		return i, 0
-	}
-	return end, value
-}
+var numeric = []byte("#.")
 
-// isNumber reports a part of digits alone.
-func isNumber(part []byte) bool {
-	end, _ := numberAt(part, 0)
-	return end > 0 && end == len(part)
+// number reads a part of digits alone, its dot included; what is above
+// maxLayers counts as that.
+func number(part []byte) (value int, ok bool) {
+	for i, c := range part {
+		if c < '0' || c > '9' {
+			return value, c == '.' && i > 0
+		}
+		value = min(value*10+int(c-'0'), maxLayers)
+	}
+	return value, len(part) > 0
 }

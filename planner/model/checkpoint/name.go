@@ -91,7 +91,7 @@ func locate(name []byte, rank int) (p place, layer int) {
 	numbers := 0
 	var before mark
 	for part := range bytes.SplitSeq(name, []byte{'.'}) {
-		if isNumber(part) {
+		if _, ok := number(part); ok {
 			if before == inLayers && layer < 0 && all&inTower == 0 {
 				layer = numbers
 			}

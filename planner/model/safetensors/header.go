@@ -156,6 +156,10 @@ const (
 func (d *Reader) fields() error {
 	t := &d.tensor
 	*t = Tensor{Name: d.name, Shape: t.Shape[:0]}
+	if d.compact() {
+		return nil
+	}
+	*t = Tensor{Name: d.name, Shape: t.Shape[:0]}
 	if !d.in.take('{') {
 		return d.fail("", d.in.cause(), "no object")
 	}
