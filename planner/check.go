@@ -29,6 +29,7 @@ func (j *job) check() *Plan {
 		j.gpu.staging = p.Host.StagingBytes
 	}
 	p.GPU = j.gpuPart()
+	j.nodes(p)
 	p.Recommend = j.recommendation(p)
 	p.Findings = ignore(order(j.findings), j.req.Ignore)
 	p.Verdict = verdict(p.Findings, j.undecided(p))

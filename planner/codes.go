@@ -57,6 +57,14 @@ var (
 		"the nodes of this launch differ",
 		"All ranks get the same number of tokens, the smallest that any rank can hold, so the tightest node decides for all.",
 		"Free what others hold on the node that is named, or leave it out.")
+	CodeNodesMismatch = finding.Define("nodes-mismatch",
+		"the launcher and the command disagree about the number of nodes",
+		"A LeaderWorkerSet or a batch step starts the command on several hosts; without --nnodes each of them starts a whole server of its own, and with another number the ranks wait for each other for ever.",
+		"Set --nnodes to the number of hosts, and --node-rank to the index of each.")
+	CodeGPUsGranted = finding.Define("gpus-granted-not-there",
+		"the container asks for more GPUs than the machine has",
+		"Kubernetes and Slurm never place such a container on this machine; docker refuses to start it.",
+		"Ask for as many GPUs as a machine has, or check against the machine that is meant.")
 	CodeUnevenGPUs = finding.Define("gpus-uneven",
 		"the GPUs of this launch are not equally free",
 		"SGLang takes the minimum of free memory over all ranks, so the fullest GPU decides for all; to 0.5.6 a difference above 10 % ends the start.",

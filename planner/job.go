@@ -35,11 +35,13 @@ type job struct {
 	card     machine.Card    // the smallest card of the launch
 	layout   ranks.Layout
 	gpu      *gpuModel
+	others   []*job // the launch on its other hosts, where they are known
 	findings []finding.Finding
 }
 
-// prepare does everything that does not depend on the fraction.
-func prepare(req Request) *job {
+// prepareHost does everything that does not depend on the fraction, for one
+// host.
+func prepareHost(req Request) *job {
 	j := prepareLayout(req)
 	j.gpu = j.newGPUModel()
 	return j
@@ -49,7 +51,9 @@ func (j *job) add(fs ...finding.Finding) { j.findings = append(j.findings, fs...
 
 // environment merges the variables: what the command itself sets wins.
 func (j *job) environment() {
-	j.env = maps.Clone(j.req.Env)
+	if c := j.req.Launch.Container; c == nil || c.HostFiles {
+		j.env = maps.Clone(j.req.Env) // a container has an environment of its own
+	}
 	if j.env == nil {
 		j.env = map[string]string{}
 	}
@@ -248,6 +252,7 @@ func prepareLayout(req Request) *job {
 	j := &job{req: req, findings: slices.Concat(req.Findings, req.Launch.Findings)}
 	j.environment()
 	j.readRelease()
+	j.req.Launch = spelled(j.req.Launch, j.rel)
 	j.readMachine()
 	j.readArgs()
 	j.layOut()

@@ -17,6 +17,7 @@ func (j *job) readMachine() {
 		j.machine = j.req.Machines[0]
 	}
 	if c := j.req.Launch.Container; c != nil {
+		j.checkGranted(c)
 		j.machine = within(j.machine, c)
 	}
 	// The variable counts among what the container sees.
@@ -37,6 +38,20 @@ func (j *job) readMachine() {
 			"Nothing is known about the host's memory, so host pools and processes were not judged.").
 			With("give --host-ram and --host-available"))
 	}
+}
+
+// checkGranted compares the GPUs that a container asks for with those of the
+// machine. A scheduler never places the container then.
+func (j *job) checkGranted(c *launch.Container) {
+	have := len(j.machine.GPUs)
+	if c.GPUs == nil || have == 0 || *c.GPUs <= have {
+		return
+	}
+	sev := finding.Warning
+	if c.Exclusive {
+		sev = finding.Error
+	}
+	j.add(finding.New(CodeGPUsGranted, sev, "", fmt.Sprintf("The container asks for %d GPUs; the machine has %d.", *c.GPUs, have)))
 }
 
 // visible keeps the GPUs that the command's own CUDA_VISIBLE_DEVICES names, in
@@ -103,7 +118,7 @@ func (j *job) tightest() (*machine.GPU, []finding.Finding) {
 	if least == nil && len(j.machine.GPUs) > 0 {
 		least = &j.machine.GPUs[0]
 	}
-	if least == nil || most == nil || *least.FreeBytes*100 >= *most.FreeBytes*98 {
+	if least == nil || most == nil || !uneven(*least.FreeBytes, *most.FreeBytes) {
 		return least, nil
 	}
 	f := finding.New(CodeUnevenGPUs, finding.Warning, "", fmt.Sprintf(
@@ -111,6 +126,10 @@ func (j *job) tightest() (*machine.GPU, []finding.Finding) {
 		least.Index, *least.FreeBytes, most.Index, *most.FreeBytes, holders(least)))
 	return least, []finding.Finding{f}
 }
+
+// uneven reports GPUs of which the fullest has clearly less free than the
+// emptiest.
+func uneven(least, most units.Bytes) bool { return float64(least) < float64(most)*0.98 }
 
 // holders names the processes that hold memory on a GPU.
 func holders(g *machine.GPU) string {

@@ -33,6 +33,7 @@ type Plan struct {
 	Ranks     *Ranks             `json:"ranks"`
 	GPU       *GPU               `json:"gpu"`
 	Host      *hostledger.Ledger `json:"host"`
+	Nodes     []Node             `json:"nodes,omitempty"` // each host of a launch that spans several that are known
 	Recommend *Recommendation    `json:"recommend"`
 	Findings  []finding.Finding  `json:"findings"`
 	// Recommended is set by Recommend: the plan is that of the recommended

@@ -9,7 +9,11 @@ import (
 // verdict is the worst finding: an error rejects; else a deciding part that is
 // not known leaves the launch undecided; else a warning is a warning.
 func verdict(fs []finding.Finding, undecided bool) Verdict {
-	switch w := finding.Worst(fs); {
+	return verdictOf(finding.Worst(fs), undecided)
+}
+
+func verdictOf(w finding.Severity, undecided bool) Verdict {
+	switch {
 	case w == finding.Error:
 		return Reject
 	case undecided:
@@ -31,13 +35,15 @@ func ignore(fs []finding.Finding, codes []finding.Code) []finding.Finding {
 	return fs
 }
 
+// verdictOrder ranks verdicts from best to worst.
+var verdictOrder = map[Verdict]int{OK: 0, Warn: 1, Undecided: 2, Reject: 3}
+
 // WorstOf returns the verdict of several launches together: rejected if any
 // is, else undecided if any is, else the worst of the rest.
 func WorstOf(plans []*Plan) Verdict {
-	order := map[Verdict]int{OK: 0, Warn: 1, Undecided: 2, Reject: 3}
 	w := OK
 	for _, p := range plans {
-		if order[p.Verdict] > order[w] {
+		if verdictOrder[p.Verdict] > verdictOrder[w] {
 			w = p.Verdict
 		}
 	}

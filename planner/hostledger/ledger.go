@@ -41,6 +41,9 @@ type Request struct {
 	RankWeights units.Bytes
 	// Baseline is what processes take; the zero value takes the defaults.
 	Baseline Baseline
+	// Brief leaves out the advice, which takes most of the time, and what
+	// rests on it (CodeNotWorth).
+	Brief bool
 }
 
 // Checkpoint is what is known of the model's weight files; zeros are unknown.
@@ -111,7 +114,7 @@ func Build(q Request) (*Ledger, []finding.Finding) {
 	l.LoadBytes = l.rest.before().Value
 	l.NeedBytes = l.TotalBytes + l.rest.steady().Value
 	l.HeadroomBytes = l.AvailableBytes + hugepageRelief(q, l.TotalBytes) - l.NeedBytes - l.ReserveBytes
-	if l.Guard != nil && q.Args.Bool("enable_hierarchical_cache") {
+	if l.Guard != nil && q.Args.Bool("enable_hierarchical_cache") && !q.Brief {
 		l.Advice = advise(q, l)
 	}
 	l.Entries = l.entries()
