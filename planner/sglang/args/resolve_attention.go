@@ -212,7 +212,7 @@ func (x *resolver) cutedslBackend() {
 }
 
 // trtllmMHA checks the card for trtllm_mha: both phases wanted SM100 at first;
-// decode came to Hopper and SM120 in 0.5.10, prefill in 0.5.21.
+// decode came to Hopper and SM120 in 0.5.10, prefill in 0.5.19.
 func (x *resolver) trtllmMHA() {
 	if !x.usesBackend("trtllm_mha") {
 		return
@@ -224,7 +224,7 @@ func (x *resolver) trtllmMHA() {
 		return
 	}
 	anyCard := x.sm90() || x.sm100() || x.sm120()
-	prefill := x.sm100() || x.r.AtLeast("0.5.20") && anyCard
+	prefill := x.sm100() || x.r.AtLeast("0.5.19") && anyCard
 	if x.prefillBackend() == "trtllm_mha" && !prefill {
 		x.refuse(CodeBackendCard, "--prefill-attention-backend", "trtllm_mha does not prefill on this card in this release.")
 	}

@@ -38,8 +38,8 @@ func (x *resolver) sparseByOtherName() {
 // backend, pages of 64 and a KV dtype by card.
 func (x *resolver) sparse() {
 	backend := "dsa"
-	if x.r.Before("0.5.12") {
-		backend = "nsa" // the name until 0.5.11
+	if x.r.Before("0.5.13") {
+		backend = "nsa" // the name until 0.5.12
 	}
 	x.defaultTo(backend)
 	x.sparseDCP()
@@ -89,7 +89,7 @@ func (x *resolver) sparseDtype() {
 // sparseKernels names the DSA kernels of both phases, by KV dtype and card.
 func (x *resolver) sparseKernels() {
 	prefill, decode := "dsa_prefill_backend", "dsa_decode_backend"
-	if x.r.Before("0.5.12") {
+	if x.r.Before("0.5.13") {
 		prefill, decode = "nsa_prefill_backend", "nsa_decode_backend"
 	}
 	p, d := x.sparsePair()
@@ -195,7 +195,7 @@ func (x *resolver) deepseekV4() {
 	x.rule("attention_backend", "dsv4", "v4-attention-backend")
 	x.rule("page_size", int64(256), "v4-page-size")
 	v41 := x.m.V4 != nil && x.m.V4.IsV41
-	if x.defaulted("swa_full_tokens_ratio") && !(x.r.AtLeast("0.5.22") && v41) {
+	if x.defaulted("swa_full_tokens_ratio") && !(x.r.AtLeast("0.5.21") && v41) {
 		x.rule("swa_full_tokens_ratio", 0.1, "v4-window-share")
 	}
 	if x.Str("kv_cache_dtype") == "auto" {
@@ -210,6 +210,9 @@ func (x *resolver) deepseekV4() {
 			fix("let SGLang choose", setFlag("--kv-cache-dtype", "auto")))
 	}
 	x.fill("max_running_requests", int64(256), "v4-max-requests")
+	if x.r.Before("0.5.13") && x.Str("disaggregation_mode") != "null" && x.Int("pp_size") > 1 {
+		x.refuse(CodePipeline, "--pp-size", "PD disaggregation of DeepSeek-V4 runs in one pipeline stage only in this release.", fix("use one stage", setFlag("--pp-size", "1")))
+	}
 	x.v4Speculative()
 	x.v4Kernels()
 	if x.r.AtLeast("0.5.12") && x.contextParallelAsked() {
@@ -229,7 +232,7 @@ func (x *resolver) v4Runner() {
 		}
 	case x.sm120() && x.r.AtLeast("0.5.16"):
 		x.autoRunner("flashinfer_mxfp4", "v4-moe-runner")
-	case x.sm120():
+	case x.sm120() && x.r.AtLeast("0.5.13"):
 		x.autoRunner("marlin", "v4-moe-runner")
 	}
 }
@@ -294,6 +297,9 @@ func (x *resolver) v4Kernel() string {
 }
 
 func (x *resolver) v4ContextParallel() {
+	if x.r.Before("0.5.14") && x.zigzag() {
+		x.refuse(CodeContextParallel, "--nsa-prefill-cp-mode", "DeepSeek-V4 runs prefill context parallelism in round-robin-split order.", fix("use it", setFlag("--nsa-prefill-cp-mode", "round-robin-split")))
+	}
 	if s := x.Str("cp_strategy"); x.r.AtLeast("0.5.14") && s != "interleave" {
 		x.refuse(CodeContextParallel, "--cp-strategy", fmt.Sprintf("DeepSeek-V4 runs prefill context parallelism in interleave order; %s is asked.", nameOr(s, "none")),
 			fix("use interleave", setFlag("--cp-strategy", "interleave")))

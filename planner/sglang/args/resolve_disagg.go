@@ -124,6 +124,20 @@ func (x *resolver) decodePeers() {
 	}
 }
 
+// hostReceiving reports that KV caches may arrive in host memory. 0.5.21
+// counts the threshold upwards from 0, off; from 0.5.22 on it is the free share
+// of the GPU pool below which it works, and 1 is off.
+func (x *resolver) hostReceiving() bool {
+	const field = "disaggregation_decode_host_receive_threshold"
+	switch {
+	case x.r.Before("0.5.21") || x.isNone(field):
+		return false
+	case x.r.Before("0.5.22"):
+		return x.Float(field) > 0
+	}
+	return x.Float(field) < 1
+}
+
 // hostReceive: KV caches that arrive in host memory (0.5.21).
 func (x *resolver) hostReceive() {
 	const field, flag = "disaggregation_decode_host_receive_threshold", "--disaggregation-decode-host-receive-threshold"
@@ -135,9 +149,7 @@ func (x *resolver) hostReceive() {
 	if t < 0 || t > 1 {
 		x.refuse(CodeDisaggregation, flag, "The threshold lies between 0 and 1.", drop)
 	}
-	// 0.5.21 counts the threshold upwards from 0, off; from 0.5.22 on it is the
-	// free share of the GPU pool below which it works, and 1 is off.
-	if off := x.r.AtLeast("0.5.22") && t >= 1 || x.r.Before("0.5.22") && t <= 0; off {
+	if !x.hostReceiving() {
 		return
 	}
 	if x.Bool("enable_hisparse") || x.Bool("enable_pd_role_switch") {

@@ -61,7 +61,7 @@ func (x *resolver) hostCacheOrdered() {
 	if x.r.AtLeast("0.5.19") {
 		x.hostMemoryMode()
 	}
-	receive := x.r.AtLeast("0.5.21") && x.Has("disaggregation_decode_host_receive_threshold") && x.Float("disaggregation_decode_host_receive_threshold") < 1
+	receive := x.hostReceiving()
 	if receive {
 		x.rule("hicache_mem_layout", "layer_first", "host-receive-layout")
 	}

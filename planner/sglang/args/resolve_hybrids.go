@@ -59,7 +59,7 @@ func (x *resolver) qwenHybrid() {
 func (x *resolver) nemotron() {
 	x.nemotronQuantization()
 	switch {
-	case x.r.AtLeast("0.5.20"):
+	case x.r.AtLeast("0.5.19"):
 		x.nemotronBackend()
 		return
 	case x.r.AtLeast("0.5.7"):
@@ -100,7 +100,7 @@ func (x *resolver) nemotronQuantization() {
 	}
 }
 
-// nemotronBackend is the choice since 0.5.20: trtllm_mha on SM100, with pages
+// nemotronBackend is the choice since 0.5.19: trtllm_mha on SM100, with pages
 // of 64 and state snapshots when it drafts a chain.
 func (x *resolver) nemotronBackend() {
 	if !x.blackwell() || !x.noBackend() {

@@ -164,7 +164,7 @@ func (x *resolver) mambaStrategy() {
 		x.chooseStrategy(field)
 	}
 	if !x.mambaRadix {
-		if x.r.AtLeast("0.5.22") && x.extraBuffer() {
+		if x.r.AtLeast("0.5.21") && x.extraBuffer() {
 			x.refuse(CodeHybridStrategy, "--mamba-radix-cache-strategy", x.m.Arch+" has no recurrent state to keep.", fix("leave the flag out", dropFlag("--mamba-radix-cache-strategy")))
 		}
 		return

@@ -190,7 +190,14 @@ func (x *resolver) diffusion() {
 	if x.r.AtLeast("0.5.14") {
 		graphs = x.g.decode.backend != graphDisabled
 	}
-	if graphs {
+	switch {
+	case !graphs:
+	case x.r.Before("0.5.7"):
+		x.rule("disable_cuda_graph", true, id)
+	default:
+		if x.r.Before("0.5.9") {
+			x.g.decode.bs = []int64{1}
+		}
 		x.rule("attention_backend", "flashinfer", id)
 	}
 	x.rule("disable_overlap_schedule", true, id)

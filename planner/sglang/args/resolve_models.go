@@ -65,9 +65,9 @@ var families = []family{
 	{archSince{"MiniMaxM2ForCausalLM": {"0.5.18"}}, (*resolver).minimaxM2},
 	{archSince{"InklingForConditionalGeneration": {"0.5.16"}, "InklingForConditionalGenerationMTP": {"0.5.16"}}, (*resolver).inkling},
 	{archSince{"MuseSparkForConditionalGeneration": {"0.5.23"}}, (*resolver).museSpark},
-	{archSince{"MiniCPMForCausalLM": {"0.5.20"}, "MiniCPMSALAForCausalLM": {"0.5.20"}}, (*resolver).minicpm},
+	{archSince{"MiniCPMForCausalLM": {"0.5.19"}, "MiniCPMSALAForCausalLM": {"0.5.19"}}, (*resolver).minicpm},
 	{archSince{"BeamForCausalLM": {"0.5.22"}}, (*resolver).beam},
-	{archSince{"IQuestQ1ForCausalLM": {"0.5.23"}, "IQuestQ1MTP": {"0.5.23"}}, (*resolver).iquest},
+	{archSince{"IQuestQ1ForCausalLM": {"0.5.21"}, "IQuestQ1MTP": {"0.5.21"}}, (*resolver).iquest},
 	{archSince{"EmbeddingGemma2Model": {"0.5.22"}}, (*resolver).embeddingGemma2},
 	{archSince{"Ernie4_5_VLMoeForConditionalGeneration": {"0.5.22"}}, (*resolver).ernieVL},
 }

@@ -60,7 +60,7 @@ func (x *resolver) runnerOfQuantization(q string) {
 func (x *resolver) runnerTakes(runner string) (ok []string, known bool) {
 	switch runner {
 	case "flashinfer_cutlass":
-		if x.r.Before("0.5.7") {
+		if x.r.Before("0.5.6") {
 			return []string{"modelopt_fp4"}, true
 		}
 		return []string{"modelopt_fp4", "modelopt_fp8", "modelopt_mixed", ""}, true
@@ -109,7 +109,7 @@ func (x *resolver) moeAllToAll() {
 	case "flashinfer":
 		x.flashinferAllToAll()
 	case "mori":
-		if x.Str("deepep_mode") == "auto" || x.r.AtLeast("0.5.15") {
+		if x.Str("deepep_mode") == "auto" || x.r.AtLeast("0.5.16") {
 			x.rule("deepep_mode", "normal", "mori-mode")
 		}
 	case "pplx":

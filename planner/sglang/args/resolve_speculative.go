@@ -134,7 +134,7 @@ func (x *resolver) eagle(alg string) {
 }
 
 // eagleOverlap is the scheduler of the draft: V2 workers were an opt-in until
-// 0.5.10, the default since, except for trees.
+// 0.5.10, the default since, except for trees until 0.5.12.
 func (x *resolver) eagleOverlap(alg string) {
 	v2 := x.env.Bool("SGLANG_ENABLE_SPEC_V2", x.r.AtLeast("0.5.11"))
 	if x.m.is("MiMoV2FlashForCausalLM", "Step3p5ForCausalLM") && alg == "EAGLE" && x.r.AtLeast("0.5.7") {
@@ -144,7 +144,7 @@ func (x *resolver) eagleOverlap(alg string) {
 	switch {
 	case x.r.AtLeast("0.5.14"):
 	case x.r.AtLeast("0.5.11"):
-		if !v2 || x.Int("speculative_eagle_topk") > 1 {
+		if !v2 || x.r.Before("0.5.13") && x.Int("speculative_eagle_topk") > 1 {
 			x.rule("disable_overlap_schedule", true, "draft-without-overlap")
 		}
 	case v2 && covered:

@@ -102,7 +102,7 @@ func (d *deriver) modelopt(q, base model.Section) model.Section {
 	switch {
 	case algo == "MIXED_PRECISION":
 		method = "w4afp8"
-		if d.r.AtLeast("0.5.11") && hasNVFP4Layers(in) {
+		if d.mixedModelopt(in) {
 			method = "modelopt_mixed"
 		}
 	case strings.Contains(algo, "FP4"):
@@ -124,6 +124,17 @@ func (d *deriver) modelopt(q, base model.Section) model.Section {
 		}
 	}
 	return out
+}
+
+// mixedModelopt tells ModelOpt's mixed precision from the older mix of int4
+// experts and fp8 that has the same name: by family at first (0.5.10), by the
+// formats of the layers since 0.5.15.
+func (d *deriver) mixedModelopt(q model.Section) bool {
+	if d.r.Before("0.5.15") {
+		nemotron := d.v.modelType == "nemotron_h" || strings.HasPrefix(d.m.Arch, "NemotronH")
+		return d.r.AtLeast("0.5.10") && nemotron
+	}
+	return hasNVFP4Layers(q)
 }
 
 func hasNVFP4Layers(s model.Section) bool {
