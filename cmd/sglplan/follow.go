@@ -84,8 +84,14 @@ func (p *plainFollower) event(e startup.Event) {
 	if e.Kind == startup.Warned {
 		mark = "warning: "
 	}
+	if e.Kind == startup.PhaseChanged {
+		line = cut(line, plainWidth)
+	}
 	_, _ = fmt.Fprintf(p.out, "%s %s%s\n", e.Time.Format("15:04:05"), mark, line)
 }
+
+// plainWidth is where the log's own words are cut in a plain line.
+const plainWidth = 110
 
 // describe words an event.
 func describe(e startup.Event) string {
@@ -118,4 +124,26 @@ func clock(d time.Duration) string {
 		return fmt.Sprintf("%d:%02d:%02d", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
 	}
 	return fmt.Sprintf("%d:%02d", int(d.Minutes()), int(d.Seconds())%60)
+}
+
+// phaseFigure is what a phase that has passed came to, "" when the log did not
+// say.
+func phaseFigure(s *serverlog.Start, p serverlog.Phase) string {
+	if s == nil {
+		return ""
+	}
+	m := startup.Measure(s)
+	switch {
+	case p == serverlog.Weights && m.Weights != nil:
+		return fmt.Sprintf("%v on each GPU", *m.Weights)
+	case p == serverlog.Pools && m.PoolEndFree != nil && m.KVPool != nil:
+		return fmt.Sprintf("KV %v, %v left", *m.KVPool, *m.PoolEndFree)
+	case p == serverlog.Graphs && m.Graphs != nil:
+		return fmt.Sprintf("kept %v", *m.Graphs)
+	case p == serverlog.Sizes && m.Tokens > 0:
+		return fmt.Sprintf("%d KV tokens", m.Tokens)
+	case p == serverlog.HostPools && m.HostPoolPerRank != nil:
+		return fmt.Sprintf("%.2f GB for each of %d ranks", m.HostPoolPerRank.GB(), len(s.Ranks))
+	}
+	return ""
 }

@@ -77,7 +77,8 @@ func (l *liveFollower) event(e startup.Event) {
 		return
 	case e.Phase != l.now.Phase && e.Kind == startup.PhaseChanged:
 		if l.now.Phase > serverlog.Starting {
-			l.above(fmt.Sprintf("%s %-11s %s", l.paint("32", l.sign("✓", "+")), l.now.Phase, clock(time.Since(l.phase))))
+			passed := fmt.Sprintf("%s %-11s %7s  %s", l.paint("32", l.sign("✓", "+")), l.now.Phase, clock(time.Since(l.phase)), phaseFigure(e.Start, l.now.Phase))
+			l.above(strings.TrimRight(passed, " "))
 		}
 		l.phase = time.Now()
 	}
@@ -113,20 +114,23 @@ func (l *liveFollower) draw() {
 		if p == nil && l.now.Kind != startup.Warned {
 			rest = l.now.Message
 		}
-		line += " " + cut(rest, width-len(head)-1)
+		line = strings.TrimRight(line+" "+cut(rest, width-len(head)-1), " ")
+	}
+	if n := len([]rune(head)); n > width {
+		line = cut(head, width)
 	}
 	fmt.Fprint(l.out, "\r\x1b[K"+line)
 }
 
 func cut(s string, width int) string {
 	r := []rune(s)
-	if width < 1 {
-		return ""
+	switch {
+	case len(r) <= width:
+		return s
+	case width < 4:
+		return string(r[:max(width, 0)])
 	}
-	if len(r) > width {
-		return string(r[:max(width-3, 0)]) + "..."
-	}
-	return s
+	return string(r[:width-3]) + "..."
 }
 
 func (l *liveFollower) sign(fancy, plain string) string {

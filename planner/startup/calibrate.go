@@ -153,7 +153,7 @@ func needStart(s *serverlog.Start) *figure.Bytes {
 			r = other
 		}
 	}
-	if len(r.PoolEnds) == 0 {
+	if len(r.PoolEnds) == 0 || len(r.Graphs) == 0 && !s.True("disable_cuda_graph") {
 		return nil
 	}
 	low := *s.Sizes.Available
