@@ -58,9 +58,10 @@ func Parse(s string) (Release, error) {
 }
 
 // MustParse is Parse for version constants of the form 0.5.10 or 0.5.10.post1.
-// It needs no pattern, since the tables are read with it at every start; it
-// panics on any other text.
+// with or without a leading v. It needs no pattern, since the tables are read
+// with it at every start; it panics on any other text.
 func MustParse(s string) Release {
+	s = strings.TrimPrefix(s, "v")
 	k := keyOf(s)
 	r := Release{Major: k / 1e12, Minor: k / 1e8 % 1e4, Patch: k / 1e4 % 1e4, Post: k % 1e4}
 	r.text = fmt.Sprintf("%d.%d.%d", r.Major, r.Minor, r.Patch)
