@@ -79,6 +79,6 @@ which flags would be right.`,
 func verbs() []*cobra.Command {
 	return []*cobra.Command{
 		newCheckCmd(), newRecommendCmd(), newSweepCmd(), newMachineCmd(), newModelCmd(),
-		newUpgradeCmd(), newWaitCmd(), newExplainCmd(), newVersionCmd(), newDocsCmd(),
+		newUpgradeCmd(), newRunCmd(), newWaitCmd(), newStatusCmd(), newVerifyCmd(), newExplainCmd(), newVersionCmd(), newDocsCmd(),
 	}
 }
