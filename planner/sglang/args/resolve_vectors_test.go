@@ -163,20 +163,26 @@ func sameList(got any, want map[string]any) bool {
 	return true
 }
 
-// TestResolveVectors holds Resolve against the values that seven releases'
-// own ServerArgs gave for the same launches on many cards.
+// TestResolveVectors holds Resolve against the values that releases' own
+// ServerArgs gave for the same launches on many cards. The second file covers
+// the releases between; it was made with one newer transformers for all, and
+// launches whose model class that changed are left out.
 func TestResolveVectors(t *testing.T) {
 	cfgs := testConfigs(t)
-	passed, total := map[string]int{}, map[string]int{}
-	for _, v := range readLines[vector](t, "testdata/server_args.jsonl.gz") {
-		a, found := resolved(v, cfgs[v.model()])
-		total[v.Tag]++
-		why := v.differs(a, found)
-		if why == "" {
-			passed[v.Tag]++
-			continue
-		}
-		t.Errorf("%s on %s: %s: %s %v", v.Tag, v.GPU.Name, why, strings.Join(v.Argv, " "), v.Env)
+	for _, file := range []string{"server_args", "server_args_between"} {
+		t.Run(file, func(t *testing.T) {
+			passed, total := map[string]int{}, map[string]int{}
+			for _, v := range readLines[vector](t, "testdata/"+file+".jsonl.gz") {
+				a, found := resolved(v, cfgs[v.model()])
+				total[v.Tag]++
+				why := v.differs(a, found)
+				if why == "" {
+					passed[v.Tag]++
+					continue
+				}
+				t.Errorf("%s on %s: %s: %s %v", v.Tag, v.GPU.Name, why, strings.Join(v.Argv, " "), v.Env)
+			}
+			t.Logf("passed %v of %v", passed, total)
+		})
 	}
-	t.Logf("passed %v of %v", passed, total)
 }

@@ -10,7 +10,7 @@ var visionDefaults = map[string]Vision{
 	"gemma3": {12, 768}, "gemma4": {16, 768}, "llama4": {34, 768}, "mllama": {32, 1280},
 	"glm4v": {0, 1536}, "glm4v_moe": {0, 1536}, "glm5_next": {0, 1024}, "glm_ocr": {0, 1024},
 	"internvl_chat": {48, 3200}, "internvl": {24, 1024}, "mistral3": {24, 1024}, "pixtral": {24, 1024}, "llava": {24, 1024},
-	"muse_glimmer": {50, 1536}, "muse_spark": {50, 1536}, "step3_vl": {63, 1792},
+	"minimax_m3_vl": {32, 1280}, "muse_glimmer": {50, 1536}, "muse_spark": {50, 1536}, "step3_vl": {63, 1792},
 	"dots_vlm": {42, 1536}, "dots_ocr": {42, 1536}, "paddleocr_vl": {27, 1152}, "phi4_multimodal": {27, 1152},
 	"ernie4_5_moe_vl": {0, 1280},
 }
@@ -32,7 +32,7 @@ func (d *deriver) vision() *Vision {
 			return nil
 		}
 	}
-	if t == "minimax_m3_vl" {
+	if t == "minimax_m3_vl" && d.r.AtLeast("0.5.16") {
 		return &Vision{} // SGLang's own class leaves vision_config a dictionary
 	}
 	if !known {
