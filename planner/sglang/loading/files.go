@@ -2,6 +2,7 @@ package loading
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/sglplan/sglplan/planner/figure"
@@ -29,13 +30,16 @@ var (
 		"Give the measured figure with --gpu-weights, or calibrate on a log with --calibrate.")
 )
 
-// partTolerance is how far a part of the files may be from the config before
-// they count as different: scale tables, padding to a multiple of 64 rows and
-// small tensors that no class loads stay below it.
-const partTolerance = 0.005
-
-// worthWarning is the share of all weights from which a difference warns.
-const worthWarning = 0.02
+// The tolerances between files and config. A part differs when it is off by
+// more than partTolerance of itself and totalTolerance of the model: tables
+// that no class keeps (the column order of GPTQ's experts) and towers that are
+// known roughly stay below. Files confirm a config when every part is within
+// closeTolerance: scales and padding to a multiple of 64 rows.
+const (
+	partTolerance  = 0.02
+	totalTolerance = 0.005
+	closeTolerance = 0.005
+)
 
 // withFiles holds an estimate against the files.
 func withFiles(res *weights.Result, cfg *model.Config, c *checkpoint.Checkpoint) []finding.Finding {
@@ -48,34 +52,38 @@ func withFiles(res *weights.Result, cfg *model.Config, c *checkpoint.Checkpoint)
 	}
 	want := checkpoint.Described(groups)
 	stored, narrowed := c.Tally.Stored(layersOf(cfg, c.Tally))
-	var wider bool
+	total := want.Total()
+	agrees, wider := true, false
 	var differ []string
-	var delta, total int64
+	var delta int64
 	for p, w := range want {
-		total += w
+		got := stored[p]
+		if narrowed[p] < got && off(got, w) > partTolerance && off(narrowed[p], w) <= partTolerance {
+			got, wider = narrowed[p], true
+		}
 		switch {
-		case w == 0 || near(stored[p], w):
-		case near(narrowed[p], w):
-			wider = true
-		default:
-			delta += stored[p] - w
-			differ = append(differ, fmt.Sprintf("%s: %v in the files, %v by the config", checkpoint.Part(p), units.Bytes(stored[p]), units.Bytes(w)))
+		case w == 0: // no class of SGLang's loads it, or not in this launch
+		case off(got, w) > partTolerance && off(got-w+total, total) > totalTolerance:
+			delta += got - w
+			differ = append(differ, fmt.Sprintf("%s: %v in the files, %v by the config", checkpoint.Part(p), units.Bytes(got), units.Bytes(w)))
+		case off(got, w) > closeTolerance:
+			agrees = false
 		}
 	}
-	if len(differ) > 0 {
+	switch {
+	case len(differ) > 0:
 		return []finding.Finding{correct(res, delta, total, differ)}
+	case agrees:
+		confirm(res)
 	}
-	confirm(res)
 	if wider {
 		return []finding.Finding{finding.New(codeWider, finding.Info, "", fmt.Sprintf("The files hold %v.", units.Bytes(c.Tally.Bytes)))}
 	}
 	return nil
 }
 
-func near(a, b int64) bool {
-	d := a - b
-	return float64(max(d, -d)) <= partTolerance*float64(b)
-}
+// off is how far a is from b, as a share of b.
+func off(a, b int64) float64 { return math.Abs(float64(a)/float64(max(b, 1)) - 1) }
 
 // confirm narrows the bands of what the files decide. What the allocator
 // makes of it they do not.
@@ -150,9 +158,5 @@ func correct(res *weights.Result, delta, total int64, differ []string) finding.F
 		v := f.Value + units.Bytes(float64(f.Value)*ratio)
 		*f = figure.Band(v, min(f.Low, v), max(f.High, v), figure.Estimated)
 	}
-	sev := finding.Info
-	if max(ratio, -ratio) > worthWarning {
-		sev = finding.Warning
-	}
-	return finding.New(codeDiffers, sev, "--model-path", strings.Join(differ, "; ")+".")
+	return finding.New(codeDiffers, finding.Warning, "--model-path", strings.Join(differ, "; ")+".")
 }
