@@ -84,10 +84,7 @@ func takeArguments(p *Parser, _, msg []byte) bool {
 	if !ok {
 		return false
 	}
-	p.start = &Start{floor: Arguments, arguments: bytes.Clone(value)}
-	p.start.First = string(p.stamp)
-	p.was = Starting
-	p.trace = traceback{}
+	p.begin(&Start{floor: Arguments, arguments: bytes.Clone(value), First: string(p.stamp)})
 	if p.emit != nil {
 		p.say(NewStart, nil, []byte("arguments of "+p.start.Text("model_path")))
 	}

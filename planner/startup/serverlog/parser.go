@@ -3,19 +3,24 @@ package serverlog
 import (
 	"bytes"
 	"io"
+
+	"github.com/sglplan/sglplan/planner/units"
 )
 
 // Parser reads a log as it is written to it. It is not safe for use by several
 // goroutines.
 type Parser struct {
-	split splitter
-	emit  func(Event)
-	start *Start
-	trace traceback
-	tail  tail
-	was   Phase  // last phase told
-	stamp []byte // of the line at hand
-	last  []byte // of the last line that had one
+	split   splitter
+	emit    func(Event)
+	start   *Start
+	trace   traceback
+	tail    tail
+	was     Phase   // last phase told
+	stamp   []byte  // of the line at hand
+	last    []byte  // of the last line that had one
+	bar     barLine // the last bar, its parts kept in barText
+	barText []byte
+	unread  bool // bar is newer than Start.Progress
 }
 
 // New returns a parser that calls emit (which may be nil) for every line that
@@ -34,6 +39,9 @@ func (p *Parser) Write(b []byte) (int, error) {
 func (p *Parser) Start() *Start {
 	if string(p.last) != p.start.Last {
 		p.start.Last = string(p.last)
+	}
+	if p.unread {
+		p.start.Progress, p.unread = p.bar.progress(), false
 	}
 	return p.start
 }
@@ -71,7 +79,13 @@ func (p *Parser) Close() {
 
 // Restart forgets what was read: it belongs to an earlier start.
 func (p *Parser) Restart() {
-	p.start, p.was, p.trace = &Start{}, Starting, traceback{}
+	p.begin(&Start{})
+}
+
+// begin takes a new start in hand.
+func (p *Parser) begin(s *Start) {
+	p.start, p.was, p.trace = s, Starting, traceback{}
+	p.bar, p.unread = barLine{}, false
 }
 
 // Read reads a whole log.
@@ -206,7 +220,7 @@ func (p *Parser) say(kind Kind, tags, msg []byte) {
 	p.start.settlePhase()
 	if p.start.Phase != p.was {
 		p.was = p.start.Phase
-		p.start.Progress = nil
+		p.start.Progress, p.bar, p.unread = nil, barLine{}, false
 		if kind == Reported || kind == Advanced {
 			kind = PhaseBegun
 		}
@@ -230,7 +244,7 @@ func (p *Parser) progress(b barLine) {
 		s.floor = max(s.floor, ph) // the log was cut at its beginning
 	}
 	captureFree(s, b.head)
-	if old := s.Progress; old != nil && old.Done == b.done && old.Total == b.total && old.Label == string(b.label) {
+	if p.bar.total == b.total && p.bar.done == b.done && bytes.Equal(p.bar.label, b.label) {
 		return
 	}
 	s.settlePhase()
@@ -240,26 +254,36 @@ func (p *Parser) progress(b barLine) {
 			p.emit(Event{Kind: PhaseBegun, Phase: s.Phase})
 		}
 	}
-	s.Progress = b.progress()
+	p.keepBar(b)
 	if p.emit != nil {
-		p.emit(Event{Kind: Advanced, Phase: s.Phase, Message: s.Progress.Label})
+		p.emit(Event{Kind: Advanced, Phase: s.Phase, Message: p.Start().Progress.Label})
 	}
+}
+
+// keepBar copies a bar out of its line.
+func (p *Parser) keepBar(b barLine) {
+	p.barText = append(append(p.barText[:0], b.label...), b.times...)
+	n := len(b.label)
+	p.bar = barLine{label: p.barText[:n], times: p.barText[n:], done: b.done, total: b.total}
+	p.unread = true
 }
 
 // captureFree keeps the least free memory that a bar of capture showed. Bars
 // come from one rank, without its name.
 func captureFree(s *Start, head []byte) {
-	if len(head) < 20 || head[len(head)-1] > '9' {
+	i := bytes.LastIndexByte(head, '=')
+	if i < 0 || !bytes.HasSuffix(head[:i], []byte("avail_mem")) {
 		return
 	}
-	free := gib(head, "avail_mem=")
-	if free == nil {
+	v, ok := number(head[i+1:])
+	if !ok || v < 0 || v > 1<<30 {
 		return
 	}
+	free := units.FromGiB(v)
 	for _, r := range s.Ranks {
 		if n := len(r.Graphs); n > 0 && !r.Graphs[n-1].Ended {
-			if g := &r.Graphs[n-1]; g.LowestFree == nil || *free < *g.LowestFree {
-				g.LowestFree = free
+			if g := &r.Graphs[n-1]; g.LowestFree == nil || free < *g.LowestFree {
+				g.LowestFree = &free
 			}
 			return
 		}
