@@ -25,22 +25,50 @@ func Read(files fs.FS, format string, workers int) *checkpoint.Checkpoint {
 	for i, e := range entries {
 		names[i] = e.Name()
 	}
+	slices.Sort(names)
 	kind, found := choose(names, format)
 	indexed := kind.index != "" && slices.Contains(names, kind.index)
 	if len(found) == 0 && !indexed {
 		return nil
 	}
-	r := &reading{files: files, out: &checkpoint.Checkpoint{Format: kind.format}}
+	// The index is as long as all headers together, so both are read at once;
+	// only where it names other files than there are is this done in vain.
+	index := make(chan indexResult, 1)
 	if indexed {
-		found = r.indexed(kind.index, found)
+		go func() { index <- readIndex(files, kind.index) }()
+	} else {
+		index <- indexResult{}
 	}
-	r.sizes(found)
-	if kind.format == checkpoint.Safetensors {
-		r.headers(workers)
+	out := count(files, kind.format, found, workers)
+	x := <-index
+	if x.index != nil && !slices.Equal(x.index.Shards, found) {
+		out = count(files, kind.format, x.index.Shards, workers)
 	}
-	slices.Sort(r.out.Missing)
-	slices.SortFunc(r.out.Problems, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
-	return r.out
+	if x.index != nil {
+		out.TotalSize = units.Bytes(x.index.TotalSize)
+	}
+	if x.err != nil {
+		out.Problems, out.Tally = append(out.Problems, x.err), nil
+	}
+	slices.Sort(out.Missing)
+	slices.SortFunc(out.Problems, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	return out
+}
+
+type indexResult struct {
+	index *safetensors.Index
+	err   error
+}
+
+// readIndex reads the file that names the shards.
+func readIndex(files fs.FS, name string) indexResult {
+	f, err := files.Open(name)
+	if err != nil {
+		return indexResult{nil, &PathError{name, err}}
+	}
+	defer f.Close()
+	x, err := safetensors.ReadIndex(name, f)
+	return indexResult{x, err}
 }
 
 // reading is one checkpoint as its files are read.
@@ -55,22 +83,14 @@ type shard struct {
 	size int64
 }
 
-// indexed reads the index and returns the files that it names; those that are
-// not here are missing. Without a readable index all files count.
-func (r *reading) indexed(name string, found []string) []string {
-	f, err := r.files.Open(name)
-	if err != nil {
-		r.out.Problems = append(r.out.Problems, &PathError{name, err})
-		return found
+// count adds up the named files.
+func count(files fs.FS, format checkpoint.Format, names []string, workers int) *checkpoint.Checkpoint {
+	r := &reading{files: files, out: &checkpoint.Checkpoint{Format: format}}
+	r.sizes(names)
+	if format == checkpoint.Safetensors {
+		r.headers(workers)
 	}
-	defer f.Close()
-	x, err := safetensors.ReadIndex(name, f)
-	if err != nil {
-		r.out.Problems = append(r.out.Problems, err)
-		return found
-	}
-	r.out.TotalSize = units.Bytes(x.TotalSize)
-	return x.Shards
+	return r.out
 }
 
 // sizes takes the sizes of the files, through links.
