@@ -46,6 +46,10 @@ func Lines(ws []Word) (File, error) {
 		return File{Commands: []*Command{{Flags: slices.Clone(ws), Env: map[string]string{}}}}, nil
 	}
 	var r reader
+	ws = slices.Clone(ws)
+	for i := range ws {
+		ws[i].Text = clean(ws[i].Text)
+	}
 	r.recognise(ws, place{})
 	if len(r.commands) == 0 {
 		return File{}, &NotLaunchError{texts(ws)}

@@ -46,8 +46,9 @@ func (d *document) service(services *yaml.Node, name string, n *yaml.Node) {
 	s.gpus()
 	command := s.commandLine("command")
 	entrypoint := s.commandLine("entrypoint")
-	at := place{pos: d.at(n), container: s.c, env: s.env, unknownEnv: s.unknown, holes: &d.holes, host: s.profiles()}
+	at := place{pos: d.at(n), container: s.c, env: s.env, unknownEnv: s.unknown, host: s.profiles()}
 	before := len(d.r.commands)
+	d.r.notes = nil
 	if len(entrypoint) > 0 {
 		d.r.recognise(append(entrypoint, command...), at)
 	} else {
@@ -136,7 +137,7 @@ func (s *composeService) environment() {
 }
 
 func (s *composeService) set(name, value string, at *yaml.Node) {
-	if s.d.holes.in(value) {
+	if hole(value) {
 		s.setUnknown(name, s.d.holes.show(value), at)
 		return
 	}
@@ -178,7 +179,7 @@ func (s *composeService) size(what string, n *yaml.Node, into **units.Bytes) {
 		return
 	}
 	text := s.text(n)
-	if s.d.holes.in(text) {
+	if hole(text) {
 		s.findings = append(s.findings, s.d.say(CodeNotKnown, finding.Warning, n, fmt.Sprintf("%s is %s, which the file does not set; it was not applied.", what, s.d.holes.show(text))))
 		return
 	}
@@ -250,7 +251,7 @@ func (s *composeService) commandLine(key string) []Word {
 	if n.Kind == yaml.SequenceNode {
 		for _, item := range s.d.items(n) {
 			text := s.text(item)
-			out = append(out, Word{Text: text, Unknown: s.d.holes.in(text), Pos: s.d.at(item)})
+			out = append(out, Word{Text: text, Unknown: hole(text), Pos: s.d.at(item)})
 		}
 		return out
 	}
@@ -264,7 +265,7 @@ func (s *composeService) commandLine(key string) []Word {
 		if n.Style&yaml.LiteralStyle != 0 {
 			at.Line += p.line
 		}
-		out = append(out, Word{Text: p.text, Unknown: s.d.holes.in(p.text), Pos: at})
+		out = append(out, Word{Text: p.text, Unknown: hole(p.text), Pos: at})
 	}
 	return out
 }

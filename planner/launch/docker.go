@@ -23,6 +23,13 @@ var dockerSwitches = words(`--detach --disable-content-trust --help --init --int
 // dockerShort are the one-letter options that take no value.
 const dockerShort = "ditPqD"
 
+// imageName is the last part of an image's name, without its tag.
+func imageName(image string) string {
+	name, _, _ := strings.Cut(path.Base(image), "@")
+	name, _, _ = strings.Cut(name, ":")
+	return name
+}
+
 // defaultSHM is what docker, containerd and podman give /dev/shm when nothing
 // is said.
 const defaultSHM = 64 * units.MiB
@@ -57,12 +64,13 @@ func (r *reader) containerLine(ws []Word, i int, w place) bool {
 	if k >= len(ws) {
 		return false
 	}
+	d.c.visible(d.env)
 	if exec {
-		d.c.Name = ws[k].Text
+		d.c.Name = r.holes.show(ws[k].Text)
 	} else {
-		d.c.Image = ws[k].Text
+		d.c.Image = r.holes.show(ws[k].Text)
 		if d.c.Name == "" {
-			d.c.Name = path.Base(strings.Split(ws[k].Text, ":")[0])
+			d.c.Name = imageName(d.c.Image)
 		}
 	}
 	d.start(ws, k, w)
@@ -109,7 +117,7 @@ type dockerLine struct {
 func (d *dockerLine) option(name string, v Word) {
 	switch name {
 	case "--name":
-		d.c.Name = v.Text
+		d.c.Name = d.r.holes.show(v.Text)
 	case "--gpus":
 		d.gpus(v)
 	case "--device": // the container device interface
@@ -211,13 +219,13 @@ func firstText(a, b string) string {
 }
 
 func (d *dockerLine) unknown(v Word, detail string) {
-	f := finding.New(CodeNotKnown, finding.Warning, "", detail)
+	f := finding.New(CodeNotKnown, finding.Warning, "", clip(d.r.holes.show(detail)))
 	f.Position = position(v.Pos)
 	d.findings = append(d.findings, f)
 }
 
 func (d *dockerLine) unreadable(v Word, name string) {
-	f := finding.New(CodeLimitUnreadable, finding.Warning, "", fmt.Sprintf("%s %q cannot be read and was not applied.", name, clip(v.Text)))
+	f := finding.New(CodeLimitUnreadable, finding.Warning, "", fmt.Sprintf("%s %q cannot be read and was not applied.", name, clip(d.r.holes.show(v.Text))))
 	f.Position = position(v.Pos)
 	d.findings = append(d.findings, f)
 }
@@ -240,7 +248,7 @@ func (d *dockerLine) start(ws []Word, image int, w place) {
 		if d.entrypoint != nil && len(own) > 0 {
 			own = own[1:] // stands among the options already
 		}
-		*words = slices.Concat(outer, own)
+		*words = slices.Concat(d.r.holes.words(outer), own)
 		if c.Source.File != "" || c.Quoted != nil {
 			continue
 		}

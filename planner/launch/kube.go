@@ -17,6 +17,7 @@ type workload struct {
 	nodes int    // hosts that one replica spans
 	env   map[string]string
 	late  map[string]string // variables set by the controller to what only it knows
+	seen  map[*yaml.Node]bool
 }
 
 // kubernetes reads an object: the pods in it, whatever its kind, since custom
@@ -63,9 +64,13 @@ func (d *document) leaderWorkerSet(n *yaml.Node, w workload) {
 // containers.
 func (d *document) podSpecs(n *yaml.Node, w workload, depth int) {
 	n = d.follow(n)
-	if n == nil || depth > maxNesting || !d.spend() {
+	if n == nil || depth > maxNesting || w.seen[n] || !d.spend() {
 		return
 	}
+	if w.seen == nil {
+		w.seen = map[*yaml.Node]bool{}
+	}
+	w.seen[n] = true // an alias adds nothing new
 	switch n.Kind {
 	case yaml.MappingNode:
 		if list := d.get(n, "containers"); list != nil && list.Kind == yaml.SequenceNode {
@@ -105,10 +110,11 @@ func (d *document) podContainer(pod, n *yaml.Node, w workload) {
 	k.sharedMemory(pod, n)
 	command, args := k.words(d.get(n, "command")), k.words(d.get(n, "args"))
 	at := place{
-		pos: d.at(n), container: c, env: k.env, unknownEnv: k.unknown, holes: &d.holes,
-		host: w.name, nodes: w.nodes,
+		pos: d.at(n), container: c, env: k.env, unknownEnv: k.unknown,
+		host: fmt.Sprintf("%s at line %d", w.name, d.first+pod.Line), nodes: w.nodes,
 	}
 	before := len(d.r.commands)
+	d.r.notes = nil
 	if len(command) > 0 {
 		at.pos = command[0].Pos
 		d.r.recognise(append(command, args...), at)
@@ -122,20 +128,6 @@ func (d *document) podContainer(pod, n *yaml.Node, w workload) {
 		k.notExpanded(cmd)
 		cmd.Findings = append(cmd.Findings, placed(k.findings, c.Name)...)
 	}
-}
-
-// placed names the container in the positions of findings.
-func placed(fs []finding.Finding, container string) []finding.Finding {
-	out := make([]finding.Finding, len(fs))
-	for i, f := range fs {
-		if f.Position != nil {
-			p := *f.Position
-			p.Container = container
-			f.Position = &p
-		}
-		out[i] = f
-	}
-	return out
 }
 
 // shown is the text of a scalar with its template expressions put back.
@@ -166,7 +158,7 @@ func (k *kubeContainer) environment(n *yaml.Node) {
 			k.unknown[name] = Word{Text: "a value from " + d.reference(from), Unknown: true, Pos: d.at(from)}
 		default:
 			text := k.expand(d.text(v))
-			if d.holes.in(text) {
+			if hole(text) {
 				delete(k.env, name)
 				k.unknown[name] = Word{Text: d.holes.show(text), Unknown: true, Pos: d.at(e)}
 				continue
@@ -200,7 +192,7 @@ func (k *kubeContainer) words(n *yaml.Node) []Word {
 	var out []Word
 	for _, item := range k.d.items(n) {
 		text := k.expand(k.d.text(item))
-		out = append(out, Word{Text: text, Unknown: k.d.holes.in(text), Pos: k.d.at(item)})
+		out = append(out, Word{Text: text, Unknown: hole(text), Pos: k.d.at(item)})
 	}
 	return out
 }
@@ -287,7 +279,7 @@ func (k *kubeContainer) gpus(n *yaml.Node, name string) {
 	text := k.d.text(n)
 	count, err := strconv.Atoi(text)
 	switch {
-	case k.d.holes.in(text):
+	case hole(text):
 		k.findings = append(k.findings, k.d.say(CodeNotKnown, finding.Warning, n, fmt.Sprintf("How many of %s are granted is known only when the file is rendered; all GPUs of the host were taken as granted.", name)))
 	case err != nil || count < 0:
 		k.findings = append(k.findings, k.d.say(CodeLimitUnreadable, finding.Warning, n, fmt.Sprintf("%s: %q is no number of GPUs and was not applied.", name, clip(text))))
@@ -298,7 +290,7 @@ func (k *kubeContainer) gpus(n *yaml.Node, name string) {
 
 func (k *kubeContainer) size(n *yaml.Node, what string, into **units.Bytes) {
 	text := k.d.text(n)
-	if k.d.holes.in(text) {
+	if hole(text) {
 		k.findings = append(k.findings, k.d.say(CodeNotKnown, finding.Warning, n, fmt.Sprintf("%s is %s, which is known only when the file is rendered; it was not applied.", upper(what), k.d.holes.show(text))))
 		return
 	}

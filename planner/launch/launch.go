@@ -10,6 +10,7 @@ package launch
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/sglplan/sglplan/planner/finding"
 	"github.com/sglplan/sglplan/planner/units"
@@ -62,28 +63,41 @@ func (c *Command) Argv() []string {
 	if q == nil {
 		return own
 	}
-	out := append(texts(q.Outer), q.Before+Quote(own)+q.After)
+	out := append(texts(q.Outer), q.Before+shellLine(slices.Concat(c.Prefix, c.Flags))+q.After)
 	return append(out, texts(q.Rest)...)
+}
+
+// shellLine writes words as a shell reads them; those that only the shell
+// knows stay as they are written.
+func shellLine(ws []Word) string {
+	out := make([]string, len(ws))
+	for i, w := range ws {
+		out[i] = w.Text
+		if !w.Unknown {
+			out[i] = Quote([]string{w.Text})
+		}
+	}
+	return strings.Join(out, " ")
 }
 
 // Container is what the container or unit around a launch grants it. Nil and
 // zero mean not said.
 type Container struct {
-	Name        string
-	Image       string
-	GPUs        *int         // number of GPUs granted
-	GPUDevices  []string     // particular GPUs granted (indices or UUIDs)
-	MemoryBytes *units.Bytes // memory limit
-	SHMBytes    *units.Bytes // size of /dev/shm
-	IPCHost     bool         // shares the host's /dev/shm
-	Memlock     *int64       // ulimit, -1 unlimited
+	Name        string       `json:"name,omitempty"`
+	Image       string       `json:"image,omitempty"`
+	GPUs        *int         `json:"gpus,omitempty"`         // number of GPUs granted
+	GPUDevices  []string     `json:"gpu_devices,omitempty"`  // particular GPUs granted (indices or UUIDs)
+	MemoryBytes *units.Bytes `json:"memory_bytes,omitempty"` // memory limit
+	SHMBytes    *units.Bytes `json:"shm_bytes,omitempty"`    // size of /dev/shm
+	IPCHost     bool         `json:"ipc_host,omitempty"`     // shares the host's /dev/shm
+	Memlock     *int64       `json:"memlock,omitempty"`      // ulimit, -1 unlimited
 	// Exclusive says that a scheduler hands the GPUs out, each to one
 	// container (Kubernetes, Slurm); docker gives every container the first
 	// ones.
-	Exclusive bool
+	Exclusive bool `json:"exclusive,omitempty"`
 	// HostFiles says that the launch sees the host's own file system: a
 	// systemd unit or a batch job bounds memory without an image.
-	HostFiles bool
+	HostFiles bool `json:"host_files,omitempty"`
 }
 
 // File is what a file holds.

@@ -61,6 +61,7 @@ func Read(name string, in io.Reader) (File, error) {
 		return File{}, &ReadError{name, "binary data, not a script, a manifest or a unit", nil}
 	}
 	text := strings.ReplaceAll(strings.TrimPrefix(string(b), "\uFEFF"), "\r\n", "\n")
+	text = clean(text)
 	switch kindOf(text) {
 	case kindYAML:
 		r.yaml(name, text)

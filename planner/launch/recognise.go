@@ -20,6 +20,7 @@ type reader struct {
 	// found after them carries them.
 	notes []finding.Finding
 	steps int
+	holes holes
 }
 
 // place is where a command runs and what it finds there.
@@ -34,7 +35,6 @@ type place struct {
 	// pgrep name servers too.
 	strict bool
 	depth  int
-	holes  *holes // parts of the file whose values are not known
 }
 
 // position returns a copy to point at, nil when nothing is known.
@@ -146,7 +146,7 @@ func (r *reader) hiddenProgram(ws []Word, w place) {
 
 // add records a launch whose flags begin at end.
 func (r *reader) add(ws []Word, end int, w place) {
-	ws = w.holes.words(ws)
+	ws = r.holes.words(ws)
 	c := &Command{
 		Prefix: slices.Clone(ws[:end]), Flags: slices.Clone(ws[end:]),
 		Env: w.env, Container: w.container, Source: w.pos, Nodes: w.nodes, Host: w.host,
@@ -158,9 +158,29 @@ func (r *reader) add(ws []Word, end int, w place) {
 	c.Python = interpreter(c.Prefix)
 	number(c)
 	for _, name := range slices.Sorted(maps.Keys(w.unknownEnv)) {
-		c.Findings = append(c.Findings, unknownEnv(name, w.unknownEnv[name]))
+		if v := w.unknownEnv[name]; v.Pos != (finding.Position{}) || w.pos.File == "" { // not of a controller
+			c.Findings = append(c.Findings, r.unknownEnv(name, v))
+		}
 	}
+	c.Findings = placed(append(c.Findings, r.notes...), c.Source.Container)
 	r.commands = append(r.commands, c)
+}
+
+// placed names the container in the positions of findings.
+func placed(fs []finding.Finding, container string) []finding.Finding {
+	if container == "" {
+		return fs
+	}
+	out := make([]finding.Finding, len(fs))
+	for i, f := range fs {
+		if f.Position != nil {
+			p := *f.Position
+			p.Container = container
+			f.Position = &p
+		}
+		out[i] = f
+	}
+	return out
 }
 
 // number gives the words of a file their place in the command beside their
@@ -185,17 +205,23 @@ func ordinal(p finding.Position, n int, c *Command) finding.Position {
 	return p
 }
 
-// decides reports a variable that bears on what a launch takes or sees.
+// decides reports a variable that can bear on what a launch takes or sees:
+// the devices, the allocator, and SGLang's own but for its addresses.
 func decides(name string) bool {
+	for _, address := range []string{"_IP", "_HOST", "_PORT", "_ADDR", "_KEY"} {
+		if strings.HasSuffix(name, address) {
+			return false
+		}
+	}
 	return name == "CUDA_VISIBLE_DEVICES" || name == "PYTORCH_CUDA_ALLOC_CONF" || strings.HasPrefix(name, "SGLANG_") || strings.HasPrefix(name, "SGL_")
 }
 
-func unknownEnv(name string, v Word) finding.Finding {
+func (r *reader) unknownEnv(name string, v Word) finding.Finding {
 	sev := finding.Info
 	if decides(name) {
 		sev = finding.Warning
 	}
-	f := finding.New(CodeNotKnown, sev, "", fmt.Sprintf("The variable %s is set to %s, which is known only when the launch runs; it was planned as not set.", name, clip(v.Text)))
+	f := finding.New(CodeNotKnown, sev, "", fmt.Sprintf("The variable %s is set to %s, which is known only when the launch runs; it was planned as not set.", name, clip(r.holes.show(v.Text))))
 	f.Position = position(v.Pos)
 	return f
 }
@@ -255,7 +281,9 @@ func (r *reader) text(ws []Word, k int, w place) {
 		if a > b || b > uint(len(sh.src)) {
 			return nil
 		}
-		return &Quoted{Outer: slices.Clone(ws[:k]), Before: sh.src[:a], After: sh.src[b:], Rest: slices.Clone(ws[k+1:])}
+		return &Quoted{
+			Outer: r.holes.words(ws[:k]), Before: r.holes.show(sh.src[:a]), After: r.holes.show(sh.src[b:]), Rest: r.holes.words(ws[k+1:]),
+		}
 	}
 	sh.run()
 }
@@ -288,7 +316,7 @@ func (r *reader) remoteLine(ws []Word, i int, w place) bool {
 	if k+1 >= len(ws) {
 		return false
 	}
-	w.host, w.env, w.unknownEnv = w.host+"/ssh "+ws[k].Text, nil, nil
+	w.host, w.env, w.unknownEnv = w.host+"/ssh "+r.holes.show(ws[k].Text), nil, nil
 	if k+2 == len(ws) {
 		r.text(ws, k+1, w)
 		return true

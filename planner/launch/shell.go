@@ -36,6 +36,9 @@ type shell struct {
 	alone string
 	first int // how many launches were known before
 	said  map[string]bool
+	// inherited are the variables of the place that are not known, as they
+	// stand among vars until the script sets them anew.
+	inherited map[string]Word
 	// quoted says where the text stands when it is a word of a command.
 	quoted func(c *syntax.CallExpr) *Quoted
 }
@@ -51,8 +54,11 @@ func (r *reader) script(src string, w place, params *[]Word, at func(syntax.Pos)
 	for name, v := range w.env {
 		sh.vars[name] = variable{elems: []Word{{Text: v, Pos: w.pos}}, exported: true}
 	}
+	sh.inherited = map[string]Word{}
 	for name, v := range w.unknownEnv {
-		sh.vars[name] = variable{elems: []Word{v}, exported: true}
+		u := r.holes.unknown("$" + name)
+		u.Pos, sh.inherited[name] = v.Pos, u
+		sh.vars[name] = variable{elems: []Word{u}, exported: true}
 	}
 	return sh
 }
@@ -175,7 +181,7 @@ func (sh *shell) perhaps(follow func()) {
 	before := sh.clone()
 	follow()
 	sh.ended = false
-	sh.state = merge(before, []state{before, sh.state})
+	sh.state = sh.r.holes.merge(before, []state{before, sh.state})
 }
 
 // arms follows ways that exclude each other, each from the same state.
@@ -202,7 +208,7 @@ func (sh *shell) arms(ways []func(), where []syntax.Pos, complete bool) {
 	if !complete || len(after) == 0 {
 		after = append(after, before)
 	}
-	sh.state = merge(before, after)
+	sh.state = sh.r.holes.merge(before, after)
 }
 
 func (sh *shell) ifClause(c *syntax.IfClause) {
@@ -219,7 +225,11 @@ func (sh *shell) ifClause(c *syntax.IfClause) {
 			continue
 		}
 		then := c.Then
-		ways, where = append(ways, func() { sh.stmts(then) }), append(where, c.ThenPos)
+		at := c.ThenPos
+		if !at.IsValid() { // an else
+			at = c.Position
+		}
+		ways, where = append(ways, func() { sh.stmts(then) }), append(where, at)
 		if held != nil {
 			complete = true
 			break
@@ -309,7 +319,7 @@ func (sh *shell) forClause(c *syntax.ForClause) {
 		words = append(words, sh.fields(w)...)
 	}
 	if !iter.InPos.IsValid() || c.Select || len(words) > maxRounds || slices.ContainsFunc(words, func(w Word) bool { return w.Unknown }) {
-		sh.set(iter.Name.Value, variable{elems: []Word{{Text: "$" + iter.Name.Value, Unknown: true}}})
+		sh.set(iter.Name.Value, variable{elems: []Word{sh.r.holes.unknown("$" + iter.Name.Value)}})
 		sh.perhaps(func() { sh.stmts(c.Do) })
 		return
 	}
@@ -323,7 +333,7 @@ func (sh *shell) forClause(c *syntax.ForClause) {
 func (sh *shell) loopVariables(c *syntax.ForClause) {
 	syntax.Walk(c.Loop, func(n syntax.Node) bool {
 		if w, ok := n.(*syntax.Word); ok && isName(w.Lit()) {
-			sh.set(w.Lit(), variable{elems: []Word{{Text: "$" + w.Lit(), Unknown: true}}})
+			sh.set(w.Lit(), variable{elems: []Word{sh.r.holes.unknown("$" + w.Lit())}})
 		}
 		return true
 	})

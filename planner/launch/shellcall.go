@@ -72,11 +72,15 @@ func (sh *shell) setParams(ws []Word) {
 }
 
 func (sh *shell) shift(ws []Word) {
-	if sh.params == nil || len(ws) > 1 {
+	n := 1
+	if len(ws) > 1 {
+		n = atoi(ws[1].Text)
+	}
+	if sh.params == nil || n < 1 || n > len(*sh.params) {
 		sh.params = nil
 		return
 	}
-	rest := (*sh.params)[min(1, len(*sh.params)):]
+	rest := (*sh.params)[n:]
 	sh.params = &rest
 }
 
@@ -90,7 +94,7 @@ func (sh *shell) unset(ws []Word) {
 func (sh *shell) read(ws []Word) {
 	for _, w := range ws[1:] {
 		if isName(w.Text) {
-			sh.set(w.Text, variable{elems: []Word{{Text: "$" + w.Text, Unknown: true, Pos: w.Pos}}})
+			sh.set(w.Text, variable{elems: []Word{sh.r.holes.unknown("$" + w.Text)}})
 		}
 	}
 }
@@ -100,7 +104,7 @@ func (sh *shell) sourced(ws []Word) {
 		return
 	}
 	sh.said["source "+ws[1].Text] = true
-	f := finding.New(CodeSourced, finding.Info, "", fmt.Sprintf("%s is read by the script and was not read here.", ws[1].Text))
+	f := finding.New(CodeSourced, finding.Info, "", fmt.Sprintf("%s is read by the script and was not read here.", clip(sh.r.holes.show(ws[1].Text))))
 	f.Position = position(ws[0].Pos)
 	sh.r.notes = append(sh.r.notes, f)
 }
@@ -120,8 +124,7 @@ func (sh *shell) eval(ws []Word) {
 	sh.state, sh.ended, sh.alone = inner.state, inner.ended, inner.alone
 }
 
-// plainJoin joins words as eval does; the parts that are not known stand as
-// their source text, which is not known there either.
+// plainJoin joins words as eval does.
 func plainJoin(ws []Word) string { return strings.Join(texts(ws), " ") }
 
 // kill ends what was launched before: later launches do not run beside it.
@@ -154,7 +157,11 @@ func (sh *shell) start(c *syntax.CallExpr, ws []Word) {
 	env, not := sh.environment()
 	w.env, w.unknownEnv = env, map[string]Word{}
 	for _, name := range not {
-		w.unknownEnv[name] = sh.vars[name].elems[0]
+		v := sh.vars[name].elems[0]
+		if sh.where.unknownEnv[name].Unknown && sh.inherited[name].Text == v.Text {
+			v = sh.where.unknownEnv[name]
+		}
+		w.unknownEnv[name] = v
 	}
 	var assigned []Word
 	for _, a := range c.Assigns {
@@ -171,9 +178,6 @@ func (sh *shell) start(c *syntax.CallExpr, ws []Word) {
 		sh.r.commands[n].Quoted = sh.quoted(c)
 	}
 	if len(sh.r.commands) > n {
-		for _, c := range sh.r.commands[n:] {
-			c.Findings = append(c.Findings, sh.r.notes...)
-		}
 		sh.ended = sh.ended || ws[0].Text == "exec"
 	}
 	if stops(ws) {
@@ -195,7 +199,11 @@ func (sh *shell) sayDefault(p *syntax.ParamExp) {
 	}
 	sh.said[name] = true
 	pos := sh.at(p.Pos())
-	f := finding.New(CodeDefaultTaken, finding.Info, "", fmt.Sprintf("%s: the script does not set %s, so it was taken as not set.", sh.source(p), name))
+	what := "the script does not set " + name
+	if !isName(name) {
+		what = "parameter " + name + " is not known"
+	}
+	f := finding.New(CodeDefaultTaken, finding.Info, "", fmt.Sprintf("%s: %s, so it was taken as not set.", sh.r.holes.show(sh.source(p)), what))
 	f.Position = &pos
 	sh.r.notes = append(sh.r.notes, f)
 }

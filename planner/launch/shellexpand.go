@@ -118,7 +118,7 @@ func (x *expansion) add(s string) {
 // hidden adds a part that is known only at run time, shown as its source.
 func (x *expansion) hidden(n syntax.Node) {
 	x.cur.unknown = true
-	x.add(x.sh.source(n))
+	x.add(x.sh.r.holes.mark(x.sh.source(n)))
 }
 
 // flush ends the field.
@@ -184,9 +184,8 @@ func (x *expansion) lit(s string, quoted, first bool) {
 
 // plain adds text of the script, which can have holes of the file around it.
 func (x *expansion) plain(s string) {
-	h := x.sh.where.holes
-	x.cur.unknown = x.cur.unknown || h.in(s)
-	x.add(h.show(s))
+	x.cur.unknown = x.cur.unknown || hole(s)
+	x.add(s)
 }
 
 // unescape removes the backslashes before the characters named, before any

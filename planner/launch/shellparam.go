@@ -243,7 +243,7 @@ func (sh *shell) sliceText(sl *syntax.Slice, s string) (string, bool) {
 
 func (sh *shell) sliceList(p *syntax.ParamExp, v, hidden value) value {
 	if p.Param.Value == "@" || p.Param.Value == "*" {
-		v.elems = append([]Word{{Text: "$0", Unknown: true}}, v.elems...)
+		v.elems = append([]Word{sh.r.holes.unknown("$0")}, v.elems...)
 	}
 	from, to, ok := sh.bounds(p.Slice, len(v.elems))
 	if !ok {

@@ -62,7 +62,7 @@ func (s *state) environment() (map[string]string, []string) {
 // merge brings together what may have happened on several ways through a
 // script: a variable that they leave alike is known, an array that some of
 // them lengthen has a tail that is not known, anything else is not known.
-func merge(before state, ways []state) state {
+func (h *holes) merge(before state, ways []state) state {
 	out := state{vars: map[string]variable{}, params: ways[0].params}
 	for _, w := range ways {
 		if w.params != out.params {
@@ -70,7 +70,7 @@ func merge(before state, ways []state) state {
 		}
 		for name := range w.vars {
 			if _, done := out.vars[name]; !done {
-				if v, ok := mergeOne(name, before, ways); ok {
+				if v, ok := h.mergeOne(name, before, ways); ok {
 					out.vars[name] = v
 				}
 			}
@@ -79,7 +79,7 @@ func merge(before state, ways []state) state {
 	return out
 }
 
-func mergeOne(name string, before state, ways []state) (variable, bool) {
+func (h *holes) mergeOne(name string, before state, ways []state) (variable, bool) {
 	first, ok := ways[0].vars[name]
 	same := true
 	for _, w := range ways[1:] {
@@ -94,16 +94,16 @@ func mergeOne(name string, before state, ways []state) (variable, bool) {
 	for _, w := range ways {
 		v := w.vars[name]
 		if !v.list || len(v.elems) < len(old.elems) || !slices.Equal(v.elems[:len(old.elems)], old.elems) {
-			return variable{elems: []Word{{Text: "$" + name, Unknown: true}}, exported: first.exported}, true
+			return variable{elems: []Word{h.unknown("$" + name)}, exported: first.exported}, true
 		}
 		if len(v.elems) > len(longest.elems) {
 			longest = v
 		}
 	}
-	tail := Word{Text: "${" + name + "[@]}", Unknown: true}
+	tail := h.unknown("${" + name + "[@]}")
 	if n := len(old.elems); n < len(longest.elems) {
+		tail = h.unknown("(perhaps) " + Quote(texts(h.words(longest.elems[n:]))))
 		tail.Pos = longest.elems[n].Pos
-		tail.Text = "(perhaps) " + Quote(texts(longest.elems[n:]))
 	}
 	return variable{elems: append(slices.Clone(old.elems), tail), list: true, exported: old.exported}, true
 }
@@ -159,5 +159,5 @@ func (sh *shell) assign(a *syntax.Assign, export bool) {
 
 // unknownWord is a word that is known only at run time, shown as its source.
 func (sh *shell) unknownWord(n syntax.Node) Word {
-	return Word{Text: sh.source(n), Unknown: true, Pos: sh.at(n.Pos())}
+	return Word{Text: sh.r.holes.mark(sh.source(n)), Unknown: true, Pos: sh.at(n.Pos())}
 }

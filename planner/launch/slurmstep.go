@@ -3,6 +3,7 @@ package launch
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -20,6 +21,11 @@ func (r *reader) step(ws []Word, w *place) {
 		b.c = &c
 	}
 	granted := *b.c
+	for _, name := range []string{"--gres", "--gpus-per-node", "-G", "--gpus", "--gpus-per-task"} {
+		if slices.ContainsFunc(ws, func(w Word) bool { return w.Text == name || strings.HasPrefix(w.Text, name+"=") }) {
+			b.c.GPUs = nil // the step says its own
+		}
+	}
 	for i := 0; i < len(ws) && !program(ws[i].Text); i++ {
 		name, value, joined := strings.Cut(ws[i].Text, "=")
 		if !strings.HasPrefix(name, "--") && len(name) > 2 && stepOptions[name[:2]] {
@@ -34,7 +40,7 @@ func (r *reader) step(ws []Word, w *place) {
 		}
 		switch {
 		case ws[i].Unknown && (name == "-w" || name == "--nodelist"):
-			w.host += fmt.Sprintf("/%s for launch %d", value, len(r.commands)) // a host of its own
+			w.host += fmt.Sprintf("/%s for launch %d", r.holes.show(value), len(r.commands)) // a host of its own
 		case ws[i].Unknown:
 		case name == "-w" || name == "--nodelist":
 			w.host += "/" + value

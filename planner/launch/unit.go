@@ -64,7 +64,7 @@ type unitFile struct {
 	c          *Container
 	env        map[string]string
 	unknown    map[string]Word
-	holes      holes
+	holes      *holes
 	starts     []setting
 	exec       *setting // command of a quadlet
 	entrypoint *setting
@@ -76,10 +76,10 @@ type unitFile struct {
 func (r *reader) unit(file, text string) {
 	u := &unitFile{
 		r: r, file: file, env: map[string]string{}, unknown: map[string]Word{},
-		c: &Container{Name: path.Base(file), HostFiles: true},
+		c: &Container{Name: path.Base(file), HostFiles: true}, holes: &r.holes,
 	}
 	u.docker = dockerLine{r: r, c: u.c, env: u.env, unknownEnv: u.unknown}
-	text = u.holes.cut(text)
+	text, _ = u.holes.withoutTemplates(text)
 	for _, s := range unitSettings(text) {
 		if read := unitKeys[s.section+"."+s.key]; read != nil {
 			read(u, s)
@@ -103,7 +103,7 @@ func (r *reader) unit(file, text string) {
 }
 
 func (u *unitFile) place(s setting) place {
-	return place{pos: u.at(s, 0), container: u.c, env: u.env, unknownEnv: u.unknown, holes: &u.holes}
+	return place{pos: u.at(s, 0), container: u.c, env: u.env, unknownEnv: u.unknown}
 }
 
 func (u *unitFile) at(s setting, line int) finding.Position {
@@ -169,7 +169,7 @@ func (u *unitFile) environment(s setting) {
 		name, value, ok := assignment(u.specifiers(p.text))
 		switch {
 		case !ok:
-		case u.holes.in(value):
+		case hole(value):
 			delete(u.env, name)
 			u.unknown[name] = Word{Text: u.holes.show(value), Unknown: true, Pos: u.at(s, p.line)}
 		default:
@@ -269,7 +269,7 @@ func (u *unitFile) words(s setting, text string) []Word {
 			continue
 		}
 		t := u.variables(u.specifiers(p.text))
-		out = append(out, Word{Text: t, Unknown: u.holes.in(t), Pos: pos})
+		out = append(out, Word{Text: t, Unknown: hole(t), Pos: pos})
 	}
 	return out
 }

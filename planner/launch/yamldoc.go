@@ -19,7 +19,7 @@ type document struct {
 	file   string
 	first  int // lines of the file before it
 	budget int
-	holes  holes // template expressions that were taken out
+	holes  *holes
 	root   *yaml.Node
 }
 
@@ -71,13 +71,13 @@ func documents(text string) func(func(string) bool) {
 }
 
 func (r *reader) document(file, text string, first int) {
-	d := &document{r: r, file: file, first: first, budget: maxNodes}
+	d := &document{r: r, file: file, first: first, budget: maxNodes, holes: &r.holes}
 	if len(text) > maxDocument {
 		r.findings = append(r.findings, tooLarge(file, first+1, fmt.Sprintf("The document at line %d has %v; documents are read up to %v.", first+1, units.Bytes(len(text)), units.Bytes(maxDocument))))
 		return
 	}
-	text = d.holes.cut(text)
-	d.sayTemplates()
+	text, templates := d.holes.withoutTemplates(text)
+	d.sayTemplates(templates)
 	var root yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &root); err != nil {
 		d.broken(text, err)

@@ -1,0 +1,3 @@
+#!/bin/bash
+"${SERVER_CMD}" --model-path Qwen/Qwen3-8B --tp 2
+$LAUNCHER $ALL_FLAGS
