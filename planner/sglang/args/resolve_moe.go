@@ -109,7 +109,7 @@ func (x *resolver) moeAllToAll() {
 	case "flashinfer":
 		x.flashinferAllToAll()
 	case "mori":
-		if x.Str("deepep_mode") == "auto" || x.r.AtLeast("0.5.16") {
+		if x.Str("deepep_mode") == "auto" {
 			x.rule("deepep_mode", "normal", "mori-mode")
 		}
 	case "pplx":
