@@ -29,6 +29,10 @@ var leastValues = []struct {
 	{"cuda_graph_max_bs", "--cuda-graph-max-bs", 0, "no batch size is left to capture"},
 }
 
+// mostContext bounds a context: a request's row of the table that maps its
+// positions to the pool takes 4 bytes a token, 4 TiB here.
+const mostContext = 1 << 40
+
 // outOfRange finds resolved values that no worker starts with. A fraction that
 // is no finite number is taken out, so that nothing is computed from it.
 func (j *job) outOfRange() []finding.Finding {
@@ -46,6 +50,9 @@ func (j *job) outOfRange() []finding.Finding {
 		if v, ok := j.args.Get(l.field); ok && v.V != nil && isWhole(v.V) && j.args.Int(l.field) < l.least {
 			add(l.field, l.flag, fmt.Sprintf("%s is %d; the smallest value that works is %d: %s.", l.flag, j.args.Int(l.field), l.least, l.ends))
 		}
+	}
+	if n := j.args.Int("context_length"); n > mostContext {
+		add("context_length", "--context-length", fmt.Sprintf("--context-length is %d; a row of the request table alone would take %d TiB.", n, n/(1<<38)))
 	}
 	if f := j.args.Float("mem_fraction_static"); math.IsNaN(f) || math.IsInf(f, 0) {
 		add("mem_fraction_static", fractionFlag, fmt.Sprintf("%s is %v, from which no number of tokens follows; it is a share of the card between 0 and 1.", fractionFlag, f))

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"fmt"
+
 	"github.com/sglplan/sglplan/planner/activation"
 	"github.com/sglplan/sglplan/planner/figure"
 	"github.com/sglplan/sglplan/planner/finding"
@@ -77,7 +79,11 @@ func (j *job) preLoad(g *gpuModel) {
 		if free := unheld(tight); free > 0 {
 			f := figure.New(free, figure.Measured).Minus(capture.PreLoad(j.rel, j.args, j.card))
 			g.pre = &f
+			return
 		}
+		j.add(finding.New(CodeGPUsUnknown, finding.Warning, "", fmt.Sprintf(
+			"The memory of GPU %d is not known, so nothing can be said about what fits on it.", tight.Index)).
+			With("describe the card with --gpus (for example --gpus 8xH200), or give its total_bytes in the machine file"))
 	}
 }
 

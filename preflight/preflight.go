@@ -139,7 +139,7 @@ func (o Options) machines(ctx context.Context, env map[string]string) ([]machine
 		}
 		out[i], found = m, append(found, fs...)
 	}
-	return out, found, nil
+	return out, found, o.sane(out)
 }
 
 func environ() map[string]string {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -100,7 +101,7 @@ func (o *planOptions) complete(cmd *cobra.Command) error {
 	}
 	for _, code := range o.ignore {
 		if _, ok := finding.Explain(finding.Code(code)); !ok {
-			return fmt.Errorf("--ignore %s: no finding has that code%s", code, resembling(code))
+			return fmt.Errorf("--ignore %s: no finding has that code%s (sglplan explain lists them)", code, resembling(code))
 		}
 		o.Ignore = append(o.Ignore, finding.Code(code))
 	}
@@ -200,5 +201,18 @@ func openInput(cmd *cobra.Command, name string) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(cmd.InOrStdin()), nil
 	}
-	return os.Open(name)
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, unreadable("file", name, err)
+	}
+	return f, nil
+}
+
+// unreadable words what the system says about a file that an option names.
+func unreadable(what, name string, err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return &preflight.InputError{What: what, Name: name, Err: err}
 }

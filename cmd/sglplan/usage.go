@@ -29,6 +29,7 @@ func wrongUse(argv []string) func(*cobra.Command, error) error {
 			if t := invalid.GetFlag().Value.Type(); strings.HasPrefix(t, "int") {
 				cause = "not a whole number"
 			}
+			cause = strings.TrimPrefix(cause, fmt.Sprintf("size %q: ", invalid.GetValue()))
 			return fmt.Errorf("--%s %q: %s", invalid.GetFlag().Name, invalid.GetValue(), cause)
 		case errors.As(err, &missing):
 			return fmt.Errorf("--%s needs a value: %s%s", missing.GetFlag().Name, missing.GetFlag().Usage, help)

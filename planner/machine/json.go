@@ -2,6 +2,7 @@ package machine
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,7 +74,7 @@ func readError(err error) *ReadError {
 	case errors.As(err, &syn):
 		e.Offset = syn.Offset
 	case errors.As(err, &typ):
-		e.Why, e.Offset = fmt.Sprintf("%s cannot be %s", typ.Field, typ.Value), typ.Offset
+		e.Why, e.Offset = fmt.Sprintf("%s cannot be %s", cmp.Or(typ.Field, "a machine"), typ.Value), typ.Offset
 	}
 	return e
 }

@@ -69,12 +69,29 @@ func ParseSection(r io.Reader) (Section, error) {
 	d.UseNumber()
 	var s Section
 	if err := d.Decode(&s); err != nil {
-		return nil, &ConfigError{Err: err}
+		return nil, &ConfigError{Err: notAnObject(err)}
 	}
 	if s == nil {
 		return nil, &ConfigError{Err: errors.New("not a JSON object")}
 	}
 	return s, nil
+}
+
+// notAnObject says what is wrong with a file in words of the file, not of Go.
+func notAnObject(err error) error {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.Is(err, io.EOF):
+		return errors.New("empty")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("not JSON: it ends in the middle (a partial download?)")
+	case errors.As(err, &syntax):
+		return fmt.Errorf("not JSON: %w at byte %d", err, syntax.Offset)
+	case errors.As(err, &kind):
+		return fmt.Errorf("not a JSON object but %s", kind.Value)
+	}
+	return err
 }
 
 // Arch returns the first entry of architectures, "" when there is none.
