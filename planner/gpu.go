@@ -267,6 +267,10 @@ func (g *gpuModel) at(f float64) point {
 	return p
 }
 
+// poolSpread is how far the pool-end lines of measured launches lie from the
+// pools' tensors as the allocator rounds them.
+const poolSpread = 60 * units.MiB
+
 // poolEnd is what is free once the pools are allocated, with its band.
 func (g *gpuModel) poolEnd(mid, low, high pool.Result, basis figure.Basis) figure.Bytes {
 	left := func(pre, w units.Bytes, r pool.Result) units.Bytes {
@@ -275,7 +279,7 @@ func (g *gpuModel) poolEnd(mid, low, high pool.Result, basis figure.Basis) figur
 	m := left(g.pre.Value, g.weights.Value, mid)
 	a := left(g.pre.Low, g.weights.High, low) - (g.afterPool.High - g.afterPool.Value)
 	b := left(g.pre.High, g.weights.Low, high) + (g.afterPool.Value - g.afterPool.Low)
-	return figure.Band(m, min(a, b), max(a, b), figure.Worse(basis, figure.Estimated))
+	return figure.Band(m, min(a, b)-poolSpread, max(a, b)+poolSpread, figure.Worse(basis, figure.Estimated))
 }
 
 // minimum is the smallest fraction that leaves any room for a pool.

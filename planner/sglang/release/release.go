@@ -57,19 +57,22 @@ func Parse(s string) (Release, error) {
 	return r, nil
 }
 
-// MustParse is Parse for version constants of the form 0.5.10 or 0.5.10.post1.
-// with or without a leading v. It needs no pattern, since the tables are read
-// with it at every start; it panics on any other text.
+// MustParse is Parse for constants; it panics on an error. The plain form
+// 0.5.10 or 0.5.10.post1 needs no pattern, since the tables are read with it at
+// every start.
 func MustParse(s string) Release {
-	s = strings.TrimPrefix(s, "v")
 	k := keyOf(s)
 	r := Release{Major: k / 1e12, Minor: k / 1e8 % 1e4, Patch: k / 1e4 % 1e4, Post: k % 1e4}
 	r.text = fmt.Sprintf("%d.%d.%d", r.Major, r.Minor, r.Patch)
 	if r.Post > 0 {
 		r.text += fmt.Sprintf(".post%d", r.Post)
 	}
-	if r.text != s {
-		panic("release: not a version constant: " + s)
+	if r.text == s {
+		return r
+	}
+	r, err := Parse(s)
+	if err != nil {
+		panic(err)
 	}
 	return r
 }
