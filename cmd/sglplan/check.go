@@ -22,7 +22,7 @@ func newCheckCmd() *cobra.Command {
 		},
 	}
 	o.bind(cmd, "text", "json", "junit", "github", "html")
-	cmd.Flags().StringVar(&o.fleet, "machines", "", "judge the launch on many machines: JSON lines from sglplan machine, one a line, or - for stdin")
+	cmd.Flags().StringVar(&o.fleet, "machines", "", "judge the launch on many machines: JSON of sglplan machine, one a line, in `FILE`, - for stdin")
 	return cmd
 }
 

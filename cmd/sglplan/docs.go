@@ -82,10 +82,11 @@ func cliPage(root *cobra.Command) string {
 			if f.Shorthand != "" {
 				name = "-" + f.Shorthand + ", " + name
 			}
-			if t := f.Value.Type(); t != "bool" {
-				name += " " + strings.ToUpper(strings.TrimSuffix(t, "Array"))
+			value, usage := pflag.UnquoteUsage(f)
+			if value != "" {
+				name += " " + strings.ToUpper(value)
 			}
-			rows = append(rows, fmt.Sprintf("| `%s` | %s |", name, strings.ReplaceAll(f.Usage, "|", "\\|")))
+			rows = append(rows, fmt.Sprintf("| `%s` | %s |", name, strings.ReplaceAll(usage, "|", "\\|")))
 		})
 		if len(rows) > 0 {
 			b.WriteString("\n| option | meaning |\n|---|---|\n" + strings.Join(rows, "\n") + "\n")

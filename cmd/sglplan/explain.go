@@ -15,12 +15,11 @@ func newExplainCmd() *cobra.Command {
 		Short:   "What a finding means and what to do",
 		Example: "  sglplan explain host-pool-exceeds-memory",
 		Args:    cobra.MaximumNArgs(1),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			var codes []string
-			for _, d := range finding.Docs() {
-				codes = append(codes, string(d.Code))
+		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return codes, cobra.ShellCompDirectiveNoFileComp
+			return beginning(findingCodes(), typed), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out := cmd.OutOrStdout()

@@ -47,7 +47,7 @@ changed, stopped or removed.`,
 	}
 	o.formats = []string{"text", "json"}
 	o.bindMachine(c)
-	c.Flags().StringVarP(&o.output, "output", "o", "text", "output format: "+strings.Join(o.formats, ", "))
+	c.Flags().StringVarP(&o.output, "output", "o", "text", "output `FORMAT`: "+strings.Join(o.formats, ", "))
 	return c
 }
 

@@ -32,8 +32,8 @@ repacked.`,
 	}
 	o.bindMachine(cmd)
 	o.bindHub(cmd)
-	cmd.Flags().StringVar(&o.SGLang, "sglang", "", "SGLang release whose rules apply")
-	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "output format: text, json")
+	cmd.Flags().StringVar(&o.SGLang, "sglang", "", "SGLang `VERSION` whose rules apply")
+	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "output `FORMAT`: text, json")
 	o.formats = []string{"text", "json"}
 	return cmd
 }

@@ -65,27 +65,27 @@ func (o *planOptions) bind(cmd *cobra.Command, formats ...string) {
 	f.Var(sizeFlag{&o.GPUWeights}, "gpu-weights", "what loading takes on each GPU, e.g. 72.33GiB")
 	f.Var(sizeFlag{&o.HostRAM}, "host-ram", "total host memory, e.g. 449GB")
 	f.Var(sizeFlag{&o.HostAvailable}, "host-available", "available host memory before the launch, e.g. 445GB")
-	f.StringVar(&o.Model, "model", "", "folder of the model's files, or a public id of the built-in catalogue")
+	f.StringVar(&o.Model, "model", "", "folder `DIR` of the model's files, or a public id of the built-in catalogue")
 	o.bindHub(cmd)
-	f.StringVar(&o.SGLang, "sglang", "", "SGLang release that will run, e.g. 0.5.9 (default: the installed one, the image's, else the newest known)")
-	f.StringVar(&o.calibrate, "calibrate", "", "startup log of an earlier launch, or what verify --write wrote")
-	f.Int64Var(&o.TokensPerRequest, "tokens-per-request", 0, "say how many requests of this many tokens fit at once")
-	f.StringArrayVar(&o.ignore, "ignore", nil, "print this finding as a warning instead of rejecting (repeatable)")
-	f.StringVar(&o.script, "script", "", "read the launch from a shell script")
-	f.StringArrayVarP(&o.files, "file", "f", nil, "read launches from Compose, Kubernetes, systemd or Slurm files, - for stdin (repeatable)")
-	f.StringVarP(&o.output, "output", "o", formats[0], "output format: "+strings.Join(formats, ", "))
+	f.StringVar(&o.SGLang, "sglang", "", "SGLang `VERSION` that will run (default: the installed one, the image's, else the newest)")
+	f.StringVar(&o.calibrate, "calibrate", "", "startup log of an earlier launch, or what verify --write wrote, in `FILE`")
+	f.Int64Var(&o.TokensPerRequest, "tokens-per-request", 0, "say how many requests of `N` tokens fit at once")
+	f.StringArrayVar(&o.ignore, "ignore", nil, "print the finding `CODE` as a warning instead of rejecting (repeatable)")
+	f.StringVar(&o.script, "script", "", "read the launch from the shell script `FILE`")
+	f.StringArrayVarP(&o.files, "file", "f", nil, "read launches from the Compose, Kubernetes, systemd or Slurm `FILE`, - for stdin (repeatable)")
+	f.StringVarP(&o.output, "output", "o", formats[0], "output `FORMAT`: "+strings.Join(formats, ", "))
 }
 
 // bindHub adds the option that allows the network.
 func (o *planOptions) bindHub(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.Hub, "hub", false, "read a model that is not on this machine from the Hugging Face Hub: its configuration and the headers of its weights")
+	cmd.Flags().BoolVar(&o.Hub, "hub", false, "read a model that is not here from the Hugging Face Hub: configuration and weight headers")
 }
 
 // bindMachine adds the options that say which machine is meant.
 func (o *planOptions) bindMachine(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringArrayVar(&o.machineFiles, "machine", nil, "JSON of sglplan machine, - for stdin; once per node in node-rank order")
-	f.StringVar(&o.GPUs, "gpus", "", "cards instead of a machine's, e.g. 8xRTX-PRO-6000-Blackwell or 8x97887MiB")
+	f.StringArrayVar(&o.machineFiles, "machine", nil, "JSON of sglplan machine in `FILE`, - for stdin; once per node, in node-rank order")
+	f.StringVar(&o.GPUs, "gpus", "", "these `CARDS` instead of a machine's: 8xRTX-PRO-6000-Blackwell, 8x97887MiB")
 }
 
 // complete checks the options and reads the files they name.

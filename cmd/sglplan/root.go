@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/sglplan/sglplan/internal/render"
 	"github.com/sglplan/sglplan/planner"
@@ -56,6 +58,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitUsage
 }
 
+// helpWidth is the width that --help is written for.
+const helpWidth = 100
+
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "sglplan",
@@ -72,6 +77,12 @@ which flags would be right.`,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.AddCommand(verbs()...)
+	for _, c := range root.Commands() {
+		offerValues(c)
+		c.DisableFlagsInUseLine = true
+	}
+	cobra.AddTemplateFunc("wrapped", func(f *pflag.FlagSet) string { return f.FlagUsagesWrapped(helpWidth) })
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", " | wrapped "))
 	return root
 }
 

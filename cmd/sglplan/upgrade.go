@@ -34,8 +34,8 @@ func newUpgradeCmd() *cobra.Command {
 			return o.upgrade(cmd, args, a, b)
 		},
 	}
-	cmd.Flags().StringVar(&from, "from", "", "release that runs now")
-	cmd.Flags().StringVar(&to, "to", release.Newest.String(), "release to move to")
+	cmd.Flags().StringVar(&from, "from", "", "`VERSION` that runs now")
+	cmd.Flags().StringVar(&to, "to", release.Newest.String(), "`VERSION` to move to")
 	o.bind(cmd, "text", "json")
 	return cmd
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -105,3 +107,7 @@ func noEmptyValues(cmd *cobra.Command) error {
 	})
 	return err
 }
+
+// apiKey is the key that was given, else that of the environment. It is no
+// default of the option, which --help would print.
+func apiKey(given string) string { return cmp.Or(given, os.Getenv("SGLANG_API_KEY")) }

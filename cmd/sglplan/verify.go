@@ -52,7 +52,7 @@ of the planning verbs.`,
 	f := cmd.Flags()
 	f.StringVar(&o.url, "url", "", "address of the running server")
 	f.StringVar(&o.log, "log", "", "log of its start, - for stdin")
-	f.StringVar(&o.key, "api-key", os.Getenv("SGLANG_API_KEY"), "key of the server")
+	f.StringVar(&o.key, "api-key", "", "`KEY` of the server (default: SGLANG_API_KEY of the environment)")
 	f.StringVar(&o.write, "write", "", "write what was measured to this file, for --calibrate")
 	return cmd
 }
@@ -127,7 +127,7 @@ func (o *verifyOptions) ask(ctx context.Context) (startup.ServerInfo, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	i, err := startup.AskServer(ctx, o.url, o.key, r)
+	i, err := startup.AskServer(ctx, o.url, apiKey(o.key), r)
 	if err == nil && o.SGLang == "" {
 		if v, err := release.Parse(i.Version); err == nil {
 			o.SGLang = v.String()

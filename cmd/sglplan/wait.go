@@ -45,13 +45,13 @@ func (o *watchOptions) bind(cmd *cobra.Command, timeout time.Duration) {
 	f.DurationVar(&o.timeout, "timeout", timeout, "give up after this time")
 	f.StringVar(&o.sglang, "sglang", "", "SGLang release that starts, e.g. 0.5.9: what its answers mean depends on it")
 	f.StringVar(&o.plan, "expect-plan", "", "JSON of sglplan check for this launch, - for stdin")
-	f.StringVar(&o.key, "api-key", os.Getenv("SGLANG_API_KEY"), "key of the server, to ask it who it is")
-	f.StringVarP(&o.output, "output", "o", "text", "output format: text, json")
+	f.StringVar(&o.key, "api-key", "", "`KEY` of the server, to ask it who it is (default: SGLANG_API_KEY of the environment)")
+	f.StringVarP(&o.output, "output", "o", "text", "output `FORMAT`: text, json")
 }
 
 // options checks what was given and makes the library's options of it.
 func (o *watchOptions) options(cmd *cobra.Command) (startup.Options, error) {
-	w := startup.Options{URL: o.url, Key: o.key, PID: o.pid, Timeout: o.timeout}
+	w := startup.Options{URL: o.url, Key: apiKey(o.key), PID: o.pid, Timeout: o.timeout}
 	switch {
 	case o.output != "text" && o.output != "json":
 		return w, fmt.Errorf("--output %q: this verb prints text, json", o.output)
