@@ -267,9 +267,12 @@ func (g *gpuModel) at(f float64) point {
 	return p
 }
 
-// poolSpread is how far the pool-end lines of measured launches lie from the
+// How far the pool-end lines of measured launches lie below and above the
 // pools' tensors as the allocator rounds them.
-const poolSpread = 60 * units.MiB
+const (
+	poolBelow = 50 * units.MiB
+	poolAbove = 15 * units.MiB
+)
 
 // poolEnd is what is free once the pools are allocated, with its band.
 func (g *gpuModel) poolEnd(mid, low, high pool.Result, basis figure.Basis) figure.Bytes {
@@ -279,7 +282,7 @@ func (g *gpuModel) poolEnd(mid, low, high pool.Result, basis figure.Basis) figur
 	m := left(g.pre.Value, g.weights.Value, mid)
 	a := left(g.pre.Low, g.weights.High, low) - (g.afterPool.High - g.afterPool.Value)
 	b := left(g.pre.High, g.weights.Low, high) + (g.afterPool.Value - g.afterPool.Low)
-	return figure.Band(m, min(a, b)-poolSpread, max(a, b)+poolSpread, figure.Worse(basis, figure.Estimated))
+	return figure.Band(m, min(a, b)-poolBelow, max(a, b)+poolAbove, figure.Worse(basis, figure.Estimated))
 }
 
 // minimum is the smallest fraction that leaves any room for a pool.
