@@ -30,7 +30,7 @@ func accuracyPlot(rows []row) string {
 <title id="t">Predicted against logged</title>
 <desc id="d">Two log-log scatter plots of embedded launches: token counts on the left, memory sizes on the right. Nearly all points lie on the diagonal.</desc>
 <style>
-svg{color:#1f2328}.axis{stroke:currentColor;stroke-width:1;fill:none}.grid{stroke:currentColor;stroke-opacity:.14}.text{fill:currentColor;font-size:13px}.small{font-size:11.5px}
+svg{color:#656d76}.axis{stroke:currentColor;stroke-width:1;fill:none}.grid{stroke:currentColor;stroke-opacity:.14}.text{fill:currentColor;font-size:13px}.small{font-size:11.5px}
 .strip{fill:currentColor;fill-opacity:.12}.diagonal{stroke:currentColor;stroke-opacity:.55}
 .a{fill:#0969da;fill-opacity:.75}.b{fill:none;stroke:#bc4c00;stroke-width:1.8}.c{fill:#1a7f37;fill-opacity:.8}.d{fill:none;stroke:#8250df;stroke-width:1.8}
 @media (prefers-color-scheme:dark){svg{color:#e6edf3}.a{fill:#58a6ff}.b{stroke:#f0883e}.c{fill:#56d364}.d{stroke:#bc8cff}}
