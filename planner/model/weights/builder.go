@@ -9,8 +9,9 @@ import (
 // Bounds on what a config may ask for, far above any model: a config beyond
 // them is refused before anything is built from it.
 const (
-	maxLayers = 4096
-	maxSize   = 1 << 34
+	maxLayers  = 512
+	maxExperts = 2048
+	maxSize    = 1 << 34
 )
 
 // Builder collects the modules of one rank. A family's function calls its
@@ -226,6 +227,10 @@ func (b *Builder) experts(leaf string, n, hidden, inter int64) *Module {
 // rank, whatever EP does with the rest.
 func (b *Builder) moe(leaf string, n, fused, hidden, inter int64) *Module {
 	l := b.Layout
+	if n > maxExperts {
+		b.fail(&ConfigError{"experts", "out of range: " + strconv.FormatInt(n, 10)})
+		n = 1
+	}
 	n += l.Redundant - fused
 	text := splitText(l.MoETP)
 	if l.EP > 1 {

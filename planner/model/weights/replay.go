@@ -110,7 +110,7 @@ func (r *Replay) Run(hs []Handle, g Group, d DType, count, each int64) []Handle 
 }
 
 // maxRun bounds the tensors of one run: no layer has as many experts.
-const maxRun = 1 << 16
+const maxRun = maxExperts
 
 func (r *Replay) keep(h Handle, g Group, bytes int64) {
 	for int(h) >= len(r.tensors) {

@@ -19,7 +19,7 @@ func FuzzEstimate(f *testing.F) {
 		tinyLlama,
 		`{"architectures":["DeepseekV3ForCausalLM"],"hidden_size":-1,"num_hidden_layers":1e9,"kv_lora_rank":"x"}`,
 		`{"hidden_size":7168,"num_hidden_layers":2,"num_attention_heads":0,"num_key_value_heads":0,"vocab_size":0,"intermediate_size":0}`,
-		`{"hidden_size":1e300,"num_hidden_layers":4096,"num_attention_heads":9223372036854775807}`,
+		`{"hidden_size":1e300,"num_hidden_layers":512,"num_attention_heads":9223372036854775807}`,
 		`{"text_config":{"hidden_size":64,"num_hidden_layers":3},"vision_config":{"depth":99999999,"hidden_size":1e12,"num_heads":0,"patch_size":1e9}}`,
 		`{"quantization_config":{"quant_method":"compressed-tensors","config_groups":{"g":{"targets":["re:("],"weights":{"num_bits":0,"group_size":0}}},"ignore":["re:[","layers.*"]}}`,
 		`{"quantization_config":{"quant_method":"fp8","weight_block_size":[0,-1]},"layer_types":[1,null,{}],"linear_attn_config":{"kda_layers":[1e18]}}`,

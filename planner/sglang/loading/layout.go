@@ -41,7 +41,7 @@ func (l *loader) layout(opt Options) weights.Layout {
 		out.Vision = 1
 	}
 	out.DPHead = a.Bool("enable_dp_lm_head") && out.DPAttention
-	out.Redundant = max(0, min(a.Int("ep_num_redundant_experts"), 1<<20))
+	out.Redundant = max(0, min(a.Int("ep_num_redundant_experts"), 1<<13))
 	out.Stage = min(max(opt.PPStage, 0), out.PP-1)
 	out.Partition = partition(l.env["SGLANG_PP_LAYER_PARTITION"])
 	return out

@@ -88,6 +88,7 @@ type loader struct {
 	rules weights.Rules
 	mem   *weights.Replay
 	back  backends
+	runs  int64 // temporaries of experts so far
 }
 
 func (l *loader) estimate(opt Options) (*weights.Result, error) {
@@ -115,7 +116,7 @@ func (l *loader) estimate(opt Options) (*weights.Result, error) {
 
 // load builds the modules, rewrites them and adds up.
 func (l *loader) load(mods []weights.Module, opt Options) *weights.Result {
-	l.mem = weights.NewReplay(8 * len(mods))
+	l.mem, l.runs = weights.NewReplay(8*len(mods)), 0
 	weights.Build(mods, l.mem, &l.rules)
 	built := l.mem.Total()
 	l.rewrite(mods)

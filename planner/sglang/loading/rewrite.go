@@ -101,8 +101,15 @@ func (t *temps) add(d weights.DType, shape ...int64) {
 	t.hs = append(t.hs, t.l.mem.New(t.g, d, shape...))
 }
 
+// runLimit bounds the temporaries of experts that are replayed: twice what the
+// largest model makes. Beyond it the cache has long been as large as it gets.
+const runLimit = 1 << 19
+
 // run allocates count tensors of each elements that live until free.
 func (t *temps) run(d weights.DType, count, each int64) {
+	if t.l.runs += count; t.l.runs > runLimit {
+		return
+	}
 	t.hs = t.l.mem.Run(t.hs, t.g, d, count, each)
 }
 
