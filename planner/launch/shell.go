@@ -2,6 +2,7 @@ package launch
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -68,22 +69,35 @@ func (r *reader) script(src string, w place, params *[]Word, at func(syntax.Pos)
 func (sh *shell) run() {
 	before := len(sh.r.commands)
 	p := syntax.NewParser(syntax.Variant(syntax.LangBash))
-	err := p.Stmts(strings.NewReader(sh.src), func(s *syntax.Stmt) bool {
-		sh.stmt(s)
-		return !sh.ended
-	})
-	if err != nil {
-		f := finding.New(CodeSyntax, finding.Warning, "", "Not read as a shell script from here on: "+clip(err.Error())+".")
-		if e, ok := err.(syntax.ParseError); ok {
-			pos := sh.at(e.Pos)
-			f.Position = &pos
-			f.Detail = "Not read as a shell script from here on: " + clip(e.Text) + "."
+	var broken error
+	// The iterator may go on after an error, so the loop is never left.
+	for s, err := range p.StmtsSeq(strings.NewReader(sh.src)) {
+		switch {
+		case broken != nil:
+		case err != nil:
+			broken = err
+		case !sh.ended:
+			sh.stmt(s)
 		}
-		sh.r.findings = append(sh.r.findings, f)
+	}
+	if broken != nil {
+		sh.r.findings = append(sh.r.findings, sh.syntaxFinding(broken))
 	}
 	if len(sh.r.commands) == before {
 		sh.uncalled()
 	}
+}
+
+// syntaxFinding says where a text stops being shell.
+func (sh *shell) syntaxFinding(err error) finding.Finding {
+	why, pos := err.Error(), sh.at(syntax.Pos{})
+	var e syntax.ParseError
+	if errors.As(err, &e) {
+		why, pos = e.Text, sh.at(e.Pos)
+	}
+	f := finding.New(CodeSyntax, finding.Warning, "", "Not read as a shell script from here on: "+clip(sh.r.holes.show(why))+".")
+	f.Position = position(pos)
+	return f
 }
 
 // uncalled follows the functions that nobody calls in this file when nothing

@@ -51,6 +51,9 @@ func (sh *shell) fields(w *syntax.Word) []Word {
 
 // text expands a word without splitting, as on the right of an assignment.
 func (sh *shell) text(w *syntax.Word) Word {
+	if w == nil { // ${NAME#}
+		return Word{}
+	}
 	x := expansion{sh: sh, pos: w.Pos()}
 	x.parts(w.Parts, true)
 	x.cur.started = true
