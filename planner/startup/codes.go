@@ -29,9 +29,13 @@ var (
 		"No line of the log, and no reading of files, has moved the phase on for longer than it ever takes. Ranks that wait for each other in a collective stay alive and busy.",
 		"`py-spy dump --pid PID` on a scheduler shows where it waits; look for a rank that is behind the others. A slow disk or a first compilation can need --stall with a longer time.")
 	CodeHostLow = finding.Define("start-host-memory-low",
-		"host memory runs out while host pools are pinned",
-		"Pools are filled and pinned at a few GB a second by every rank; pinned pages cannot be swapped, so the kernel kills when nothing is left.",
+		"host memory will not hold the pools that are being pinned",
+		"What the ranks have announced and not yet taken is more than what host and cgroup have available.",
 		"End the launch before the kernel does (--kill-on-host-oom does it), then lower --hicache-size as `sglplan check` says.")
+	CodeHostGone = finding.Define("start-host-memory-gone",
+		"host memory is almost gone while host pools are pinned",
+		"Pools are filled and pinned at a few GB a second by every rank; pinned pages cannot be swapped, so the kernel kills when nothing is left.",
+		"Lower --hicache-size as `sglplan check` says; a host that swaps or kills now needs the launch ended first.")
 	CodeTimeout = finding.Define("start-timeout",
 		"the server was not ready in time",
 		"Neither success nor a failure was seen until the time given with --timeout was over.",

@@ -78,11 +78,11 @@ func (f fake) run() {
 			"    scheduler = Scheduler(\n" +
 			"ValueError: Not enough host memory available. Requesting 300.00 GB but only have 29.00 GB free. Please reduce the size of the hierarchical cache.\n")
 	case "rank-lost":
-		time.Sleep(2500 * time.Millisecond) // the watch has looked for descendants
+		time.Sleep(1500 * time.Millisecond) // the watch has looked for descendants
 		check(rank.Process.Kill())
 		_ = rank.Wait()
 	case "rank-zombie":
-		time.Sleep(2500 * time.Millisecond)
+		time.Sleep(1500 * time.Millisecond)
 		check(rank.Process.Kill())
 	case "memory":
 		hog := make([]byte, f.Memory)

@@ -56,10 +56,10 @@ func (w *watcher) hostMemory(ctx context.Context) {
 		w.warn(CodeHostLow, fmt.Sprintf("host pools of %.1f GB are being pinned, %.1f GB of them to come, and %.1f GB are available: this launch will run out of host memory", total.GB(), left.GB(), free.GB()))
 	}
 	if w.o.Reserve > 0 && free < w.o.Reserve/2 {
-		w.warn(CodeHostLow+"!", fmt.Sprintf("only %.1f GB of host memory are left while host pools are pinned", free.GB()))
+		w.warn(CodeHostGone, fmt.Sprintf("only %.1f GB of host memory are left while host pools are pinned", free.GB()))
 		if w.o.KillOnHostOOM && w.o.PID != 0 {
 			w.kill(ctx)
-			w.fail(CodeHostLow, fmt.Sprintf("only %.1f GB of host memory were left while %.1f GB of host pools were pinned; the launch was ended as asked", free.GB(), total.GB()))
+			w.fail(CodeHostGone, fmt.Sprintf("only %.1f GB of host memory were left while %.1f GB of host pools were pinned; the launch was ended as asked", free.GB(), total.GB()))
 		}
 	}
 }

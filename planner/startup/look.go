@@ -2,7 +2,6 @@ package startup
 
 import (
 	"context"
-	"io"
 	"os"
 	"time"
 
@@ -79,7 +78,7 @@ func lookLog(o Options) (*serverlog.Start, time.Duration, error) {
 		return nil, 0, nil
 	}
 	p := serverlog.New(nil)
-	_, err := io.Copy(p, in)
+	_, err := p.ReadFrom(in)
 	p.End()
 	return p.Start(), quiet, err
 }

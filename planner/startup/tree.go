@@ -13,9 +13,11 @@ import (
 type tree struct {
 	proc    proc
 	pid     int
+	every   time.Duration // between scans, at least
 	born    uint64
 	known   map[int]member
 	scanned time.Time
+	pause   time.Duration // until the next scan
 }
 
 type member struct {
@@ -23,8 +25,12 @@ type member struct {
 	server bool
 }
 
-// rescan is how often new descendants are looked for.
-const rescan = 2 * time.Second
+// New descendants are looked for every few polls, but not with more than a
+// hundredth of a core: a large host has thousands of processes.
+const (
+	scanPolls = 2
+	scanShare = 100
+)
 
 // look returns the processes that are gone or zombies since the last look.
 func (t *tree) look(now time.Time) (root process, alive bool, lost []member) {
@@ -44,8 +50,9 @@ func (t *tree) look(now time.Time) (root process, alive bool, lost []member) {
 		}
 	}
 	slices.SortFunc(lost, func(a, b member) int { return a.pid - b.pid })
-	if now.Sub(t.scanned) >= rescan {
+	if now.Sub(t.scanned) >= t.pause {
 		t.scan(now)
+		t.pause = max(t.every, scanShare*time.Since(now))
 	}
 	return root, alive, lost
 }

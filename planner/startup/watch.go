@@ -55,7 +55,7 @@ func (w *watcher) run(ctx context.Context) {
 	w.parse = serverlog.New(w.logEvent)
 	w.log = newLogSource(ctx, w.o)
 	defer w.log.close()
-	w.tree = tree{proc: w.proc, pid: w.o.PID}
+	w.tree = tree{proc: w.proc, pid: w.o.PID, every: scanPolls * w.o.Poll}
 	w.oom = newOOMWatch(w.proc, w.o.PID)
 	w.host = hostWatch{o: w.o, cgroup: w.proc.cgroupOf(w.o.PID)}
 	w.stall.moved(time.Now())

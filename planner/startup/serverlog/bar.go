@@ -87,7 +87,10 @@ func label(b []byte) []byte {
 		if j := bytes.IndexByte(b, '('); j > 0 {
 			b = b[:j]
 		}
-		return bytes.TrimRight(b, "0123456789: ")
+		for len(b) > 0 && b[len(b)-1] <= ':' { // digits, blanks, a colon
+			b = b[:len(b)-1]
+		}
+		return b
 	}
 	return nil
 }

@@ -88,22 +88,28 @@ func (p *Parser) begin(s *Start) {
 	p.bar, p.unread = barLine{}, false
 }
 
+// ReadFrom takes a log up to its end.
+func (p *Parser) ReadFrom(r io.Reader) (n int64, err error) {
+	buf := make([]byte, 256<<10)
+	for {
+		m, err := r.Read(buf)
+		p.split.write(buf[:m], p.line)
+		n += int64(m)
+		if err == io.EOF {
+			return n, nil
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+}
+
 // Read reads a whole log.
 func Read(r io.Reader) (*Start, error) {
 	p := New(nil)
-	buf := make([]byte, 256<<10)
-	for {
-		n, err := r.Read(buf)
-		_, _ = p.Write(buf[:n])
-		if err == io.EOF {
-			p.Close()
-			return p.Start(), nil
-		}
-		if err != nil {
-			p.Close()
-			return p.Start(), err
-		}
-	}
+	_, err := p.ReadFrom(r)
+	p.Close()
+	return p.Start(), err
 }
 
 // line takes one line. Most lines of a long log are the traffic of a serving
