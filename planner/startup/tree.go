@@ -25,11 +25,12 @@ type member struct {
 	server bool
 }
 
-// New descendants are looked for every few polls, but not with more than a
-// hundredth of a core: a large host has thousands of processes.
+// New descendants are looked for every few polls. A large host has thousands of
+// processes, so a slow look is followed by a longer pause.
 const (
 	scanPolls = 2
-	scanShare = 100
+	scanShare = 50
+	scanPause = 3 * time.Second // at most
 )
 
 // look returns the processes that are gone or zombies since the last look.
@@ -52,7 +53,7 @@ func (t *tree) look(now time.Time) (root process, alive bool, lost []member) {
 	slices.SortFunc(lost, func(a, b member) int { return a.pid - b.pid })
 	if now.Sub(t.scanned) >= t.pause {
 		t.scan(now)
-		t.pause = max(t.every, scanShare*time.Since(now))
+		t.pause = max(t.every, min(scanShare*time.Since(now), scanPause))
 	}
 	return root, alive, lost
 }

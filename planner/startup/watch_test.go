@@ -78,6 +78,9 @@ func TestFates(t *testing.T) {
 				f.Until = "Draining requests"
 			}
 			c := launch(t, f, tc.reap)
+			if strings.HasPrefix(tc.fate, "rank-") { // the rank is there before the log is
+				require.Eventually(t, func() bool { _, err := os.Stat(f.Log); return err == nil }, 15*time.Second, 5*time.Millisecond)
+			}
 			o := Options{Release: release.MustParse("0.5.17")}
 			if strings.Contains(tc.given, "log") {
 				o.Log = f.Log
