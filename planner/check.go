@@ -24,11 +24,15 @@ func (j *job) check() *Plan {
 			j.add(ranks.CheckGPUs(j.layout, len(j.machine.GPUs))...)
 		}
 	}
+	n := len(j.findings)
 	p.Host = j.hostPart()
+	j.soften(n, decideHost)
 	if p.Host != nil {
 		j.gpu.staging = p.Host.StagingBytes
 	}
+	n = len(j.findings)
 	p.GPU = j.gpuPart()
+	j.soften(n, decideGPU)
 	j.nodes(p)
 	p.Recommend = j.recommendation(p)
 	p.Findings = ignore(order(j.findings), j.req.Ignore)
@@ -38,10 +42,10 @@ func (j *job) check() *Plan {
 
 // undecided reports that a part that decides could not be known.
 func (j *job) undecided(p *Plan) bool {
-	if p.GPU == nil || p.GPU.MaxTotalNumTokens == nil {
+	if p.GPU == nil || p.GPU.MaxTotalNumTokens == nil || len(j.notKnown(decideGPU)) > 0 {
 		return true
 	}
-	return p.Host == nil && j.wantsHostPools()
+	return j.wantsHostPools() && (p.Host == nil || len(j.notKnown(decideHost)) > 0)
 }
 
 // wantsHostPools reports a launch that asks for host memory.

@@ -153,6 +153,7 @@ type fitGroup struct {
 	job     *job
 	cost    figure.Bytes // of contexts and process groups before loading
 	base    []reason     // of every machine of the kind
+	unknown bool         // the command leaves open what decides
 	members []fitMember
 }
 
@@ -168,6 +169,7 @@ func (g *fitGroup) prepare(req Request) {
 		found = append(found, ranks.CheckGPUs(j.layout, len(j.machine.GPUs))...)
 	}
 	g.base = reasons(ignore(found, j.req.Ignore))
+	g.unknown = len(j.notKnown(decideGPU)) > 0
 	g.job, g.cost = j, capture.PreLoad(j.rel, j.args, j.card)
 }
 
@@ -235,7 +237,11 @@ func (g *fitGroup) result(m *fitMember, canPlan bool) FitResult {
 		r.Tokens, r.GPUHeadroom = &pt.tokens, &room
 		if code, ok := phaseCode(pt.phase, pt.severity); ok && !g.job.refused {
 			r.Phase = pt.phase
-			all = append(slices.Clip(all), reason{code, pt.severity}.unless(g.job.req.Ignore))
+			found := reason{code, pt.severity}.unless(g.job.req.Ignore)
+			if g.unknown {
+				found.severity = min(found.severity, finding.Warning)
+			}
+			all = append(slices.Clip(all), found)
 		}
 	}
 	if m.uneven {
@@ -249,7 +255,8 @@ func (g *fitGroup) result(m *fitMember, canPlan bool) FitResult {
 		worst = max(worst, c.severity)
 	}
 	r.Reasons = codesOf(all)
-	r.Verdict = verdictOf(worst, !canPlan || m.host.headroom == nil && g.job.wantsHostPools())
+	hostUnknown := m.host.headroom == nil || len(g.job.notKnown(decideHost)) > 0
+	r.Verdict = verdictOf(worst, !canPlan || g.unknown || g.job.wantsHostPools() && hostUnknown)
 	return r
 }
 

@@ -128,6 +128,7 @@ func (g *fitGroup) exact(h *machine.Host, m *fitMember) hostAnswer {
 	ledger, fs := hostledger.Build(q)
 	if !j.refused {
 		j.add(j.sure(fs)...)
+		j.soften(0, decideHost)
 	}
 	a := hostAnswer{reasons: reasons(ignore(j.findings, j.req.Ignore))}
 	if ledger != nil {

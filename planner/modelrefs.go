@@ -23,7 +23,7 @@ func (r Request) Models() ModelRefs {
 	if rel.IsZero() {
 		rel = release.Newest
 	}
-	a, _ := args.Parse(rel, r.Launch.Flags, args.ParseOptions{ReadFile: r.ReadFile, Serve: r.Launch.Serve()})
+	a, _ := args.Parse(rel, spelled(r.Launch, rel).Flags, args.ParseOptions{ReadFile: r.ReadFile, Serve: r.Launch.Serve()})
 	return ModelRefs{
 		Target: a.Str("model_path"), Revision: a.Str("revision"), LoadFormat: a.Str("load_format"),
 		Draft: a.Str("speculative_draft_model_path"), DraftRevision: a.Str("speculative_draft_model_revision"),
