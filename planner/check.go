@@ -206,8 +206,8 @@ func (j *job) noRoom(g *GPU, pt point) {
 		code, what = CodeMayHaveNoRoom, "nothing at the high end of the weights' band"
 	}
 	f := finding.New(code, pt.severity, fractionFlag, fmt.Sprintf(
-		"%.2f GiB are free before the load and %s GiB are taken by it; at %.4g the pool gets what is free after it less %.2f GiB, which leaves %s. The smallest fraction with a pool is %.3f.",
-		m.pre.Value.GiB(), gibBand(*m.weights), g.MemFraction, m.pre.Value.GiB()*(1-g.MemFraction), what, m.minimum()))
+		"%.2f GiB are free before the load and %s GiB are taken by it; at %.4g the pool gets what is free after it less %.2f GiB, which leaves %s. %s",
+		m.pre.Value.GiB(), gibBand(*m.weights), g.MemFraction, m.pre.Value.GiB()*(1-g.MemFraction), what, smallestFraction(m.minimum())))
 	f.Position = j.positionOf("mem_fraction_static")
 	if best, ok := m.best(); ok {
 		f = f.With(fmt.Sprintf("set %s %.3g", fractionFlag, best), setFraction(best))
@@ -215,6 +215,14 @@ func (j *job) noRoom(g *GPU, pt point) {
 		f = f.With("use more GPUs for a replica (--tp-size), or a smaller or quantised model")
 	}
 	j.add(f)
+}
+
+// smallestFraction says from where on there is a pool.
+func smallestFraction(f float64) string {
+	if f >= 1 {
+		return "No fraction leaves a pool."
+	}
+	return fmt.Sprintf("The smallest fraction with a pool is %.3f.", f)
 }
 
 // gibBand prints a figure in GiB with its band.

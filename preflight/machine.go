@@ -3,6 +3,7 @@ package preflight
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/sglplan/sglplan/gpu"
 	"github.com/sglplan/sglplan/hostmem"
@@ -35,18 +36,25 @@ func Machine(ctx context.Context, env map[string]string) machine.Machine {
 // are looked at only where a GPU holds memory that wants an owner, since that
 // takes longer than a whole check.
 func leftovers(m machine.Machine) []finding.Finding {
+	busy := slices.ContainsFunc(m.GPUs, func(g machine.GPU) bool {
+		return len(g.Processes) > 0 || g.UsedBytes != nil && *g.UsedBytes >= units.GiB
+	})
+	if !busy {
+		return nil
+	}
+	return machine.Leftovers(m, running(m))
+}
+
+// running reads the processes that hold memory on the machine's GPUs, and
+// those of SGLang servers.
+func running(m machine.Machine) machine.Running {
 	var pids []int
-	busy := false
 	for _, g := range m.GPUs {
-		busy = busy || g.UsedBytes != nil && *g.UsedBytes >= units.GiB
 		for _, p := range g.Processes {
 			pids = append(pids, p.PID)
 		}
 	}
-	if !busy && len(pids) == 0 {
-		return nil
-	}
-	return machine.Leftovers(m, hostmem.New("/").Running(pids...))
+	return hostmem.New("/").Running(pids...)
 }
 
 // messages takes joined errors apart, one note each.

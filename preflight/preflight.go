@@ -28,16 +28,19 @@ import (
 // Options say where things come from. The zero value reads this machine, its
 // Python environment and its model cache.
 type Options struct {
-	Machines         []machine.Machine    // hosts in node-rank order, instead of this one
-	GPUs             string               // cards from the catalogue, "8xH200", instead of a machine's
-	GPUFree          *units.Bytes         // free on each GPU when loading begins
-	GPUWeights       *units.Bytes         // what loading takes on each GPU
-	HostRAM          *units.Bytes         // total host memory
-	HostAvailable    *units.Bytes         // available host memory before the launch
-	Model            string               // folder or public id of the model's files
-	Hub              bool                 // read a model that is not here from the Hugging Face Hub, over the network
-	SGLang           string               // release; "" finds it
-	Calibration      *planner.Calibration // measurements of an earlier start
+	Machines      []machine.Machine    // hosts in node-rank order, instead of this one
+	GPUs          string               // cards from the catalogue, "8xH200", instead of a machine's
+	GPUFree       *units.Bytes         // free on each GPU when loading begins
+	GPUWeights    *units.Bytes         // what loading takes on each GPU
+	HostRAM       *units.Bytes         // total host memory
+	HostAvailable *units.Bytes         // available host memory before the launch
+	Model         string               // folder or public id of the model's files
+	Hub           bool                 // read a model that is not here from the Hugging Face Hub, over the network
+	SGLang        string               // release; "" finds it
+	Calibration   *planner.Calibration // measurements of an earlier start
+	// Running says that the launch is running on this machine already: what
+	// SGLang servers hold of its GPUs counts as free.
+	Running          bool
 	TokensPerRequest int64
 	Ignore           []finding.Code
 	Env              map[string]string // nil: this process's environment
@@ -128,7 +131,11 @@ func (o Options) machines(ctx context.Context, env map[string]string) ([]machine
 		ms = []machine.Machine{base}
 	case len(ms) == 0:
 		here := Machine(ctx, env)
-		found = append(found, leftovers(here)...)
+		if o.Running {
+			here = machine.WithoutServers(here, running(here))
+		} else {
+			found = append(found, leftovers(here)...)
+		}
 		ms = []machine.Machine{here}
 	}
 	out := make([]machine.Machine, len(ms))

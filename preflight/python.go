@@ -24,6 +24,11 @@ var distInfo = regexp.MustCompile(`^sglang-(.+)\.dist-info$`)
 // metadata that pip leaves beside the package. No Python is started. The
 // second result is where it was found, "" when nowhere.
 func installedRelease(cmd *launch.Command, env map[string]string) (release.Release, string) {
+	for _, dir := range filepath.SplitList(env["PYTHONPATH"]) { // comes before site-packages
+		if r, ok := releaseIn(dir); ok {
+			return r, dir
+		}
+	}
 	for _, prefix := range prefixes(cmd, env) {
 		for _, pattern := range sitePackages {
 			dirs, _ := filepath.Glob(filepath.Join(prefix, pattern))

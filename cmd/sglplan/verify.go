@@ -95,6 +95,7 @@ func (o *verifyOptions) run(cmd *cobra.Command, args []string) error {
 	if len(cmds) != 1 {
 		return fmt.Errorf("verify compares one launch with one server; %d were found", len(cmds))
 	}
+	o.Running = true // the server itself must not count as a neighbour of its launch
 	reqs, err := preflight.Requests(ctx, cmds, o.Options)
 	if err != nil {
 		return err

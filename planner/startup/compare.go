@@ -2,6 +2,7 @@ package startup
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/sglplan/sglplan/planner"
 	"github.com/sglplan/sglplan/planner/figure"
@@ -214,11 +215,22 @@ func CompareArguments(p *planner.Plan, actual map[string]any) ([]Argument, []fin
 	for _, name := range memoryArguments {
 		planned, ok1 := p.Launch.Resolved[name]
 		have, ok2 := actual[name]
-		if !ok1 || !ok2 || fmt.Sprint(planned) == fmt.Sprint(have) {
+		if !ok1 || !ok2 || sameValue(fmt.Sprint(planned), fmt.Sprint(have)) {
 			continue
 		}
 		out = append(out, Argument{name, planned, have})
 		said = append(said, finding.New(CodeArgument, finding.Warning, "", fmt.Sprintf("%s: planned %v, the server has %v.", name, planned, have)))
 	}
 	return out, said
+}
+
+// sameValue compares two printed values; numbers by value, since 2 and 2.0 are
+// the same ratio.
+func sameValue(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, err1 := strconv.ParseFloat(a, 64)
+	y, err2 := strconv.ParseFloat(b, 64)
+	return err1 == nil && err2 == nil && x == y
 }
