@@ -97,6 +97,9 @@ func imageRelease(c *launch.Container) release.Release {
 func (j *job) readArgs() {
 	c := j.req.Launch
 	given, fs := args.Parse(j.rel, c.Flags, args.ParseOptions{ReadFile: j.req.ReadFile, Serve: c.Serve()})
+	if n := j.req.nodeRank; n != nil {
+		given.Set("node_rank", *n, args.Origin{Kind: args.FromRule, Rule: "node"})
+	}
 	j.given = given
 	j.add(fs...)
 	if finding.Worst(fs) == finding.Error {

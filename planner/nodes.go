@@ -49,9 +49,7 @@ func prepare(req Request) *job {
 func (j *job) onNode(rank int) Request {
 	req := j.req
 	req.Machines = []machine.Machine{req.Machines[min(rank, len(req.Machines)-1)]}
-	if v, ok := j.given.Get("node_rank"); !ok || v.V != int64(rank) || v.Origin.Kind == args.FromUnknown {
-		req.Launch = edited(req.Launch, j.given, []finding.Edit{{Flag: "--node-rank", Value: strconv.Itoa(rank)}})
-	}
+	req.nodeRank = &rank
 	return req
 }
 

@@ -54,6 +54,8 @@ type Request struct {
 	ReadFile func(name string) ([]byte, error)
 	// Findings were made while the request was put together.
 	Findings []finding.Finding
+
+	nodeRank *int // the host of a launch over several that is looked at
 }
 
 // Calibration is what an earlier start of the same model and layout measured;
