@@ -174,7 +174,7 @@ func (j *job) draftChargedToPool() bool { return loading.DraftBeforePools(j.rel)
 func (j *job) need(g *gpuModel) {
 	tokens := int64(0)
 	if g.canPlan() {
-		tokens = g.sizer.At(j.args.Float("mem_fraction_static"), g.pre.Value.GiB(), (g.pre.Value - g.weights.Value).GiB()).MaxTotalTokens
+		tokens = g.sizer.At(bounded(j.args.Float("mem_fraction_static")), g.pre.Value.GiB(), (g.pre.Value - g.weights.Value).GiB()).MaxTotalTokens
 	}
 	l, found := capture.Plan(j.rel, j.args, j.info, j.req.Model, j.draft, j.card, max(tokens, 0))
 	j.add(graded(found, l)...)

@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sglplan/sglplan/internal/near"
 	"github.com/sglplan/sglplan/planner/finding"
 )
 
@@ -39,19 +41,36 @@ func newExplainCmd() *cobra.Command {
 	}
 }
 
-// resembling lists the codes that share a word with what was typed.
+// resembling lists the codes that hold what was typed, else the nearest one,
+// else those that share a word with it.
 func resembling(code string) string {
-	var near []string
-	for _, d := range finding.Docs() {
-		for _, w := range strings.Split(code, "-") {
-			if len(w) > 3 && strings.Contains(string(d.Code), w) {
-				near = append(near, string(d.Code))
+	var close []string
+	for _, d := range findingCodes() {
+		if code != "" && strings.Contains(d, code) {
+			close = append(close, d)
+		}
+	}
+	if n := near.Closest(code, slices.Values(findingCodes())); len(close) == 0 && n != "" {
+		close = []string{n}
+	}
+	if len(close) == 0 {
+		close = sharingAWord(code)
+	}
+	if len(close) == 0 || len(close) > 8 {
+		return ""
+	}
+	return "; near it: " + strings.Join(close, ", ")
+}
+
+func sharingAWord(code string) []string {
+	var out []string
+	for _, d := range findingCodes() {
+		for w := range strings.SplitSeq(code, "-") {
+			if len(w) > 3 && strings.Contains(d, w) {
+				out = append(out, d)
 				break
 			}
 		}
 	}
-	if len(near) == 0 || len(near) > 8 {
-		return ""
-	}
-	return "; near it: " + strings.Join(near, ", ")
+	return out
 }

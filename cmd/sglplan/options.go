@@ -67,24 +67,24 @@ func (o *planOptions) bind(cmd *cobra.Command, formats ...string) {
 	f.Var(sizeFlag{&o.HostAvailable}, "host-available", "available host memory before the launch, e.g. 445GB")
 	f.StringVar(&o.Model, "model", "", "folder `DIR` of the model's files, or a public id of the built-in catalogue")
 	o.bindHub(cmd)
-	f.StringVar(&o.SGLang, "sglang", "", "SGLang `VERSION` that will run (default: the installed one, the image's, else the newest)")
-	f.StringVar(&o.calibrate, "calibrate", "", "startup log of an earlier launch, or what verify --write wrote, in `FILE`")
+	f.StringVar(&o.SGLang, "sglang", "", "SGLang `VERSION` that will run (default: installed, image's, newest)")
+	f.StringVar(&o.calibrate, "calibrate", "", "log of an earlier start, or what verify --write wrote, in `FILE`")
 	f.Int64Var(&o.TokensPerRequest, "tokens-per-request", 0, "say how many requests of `N` tokens fit at once")
-	f.StringArrayVar(&o.ignore, "ignore", nil, "print the finding `CODE` as a warning instead of rejecting (repeatable)")
+	f.StringArrayVar(&o.ignore, "ignore", nil, "print the finding `CODE` as a warning, do not reject (repeatable)")
 	f.StringVar(&o.script, "script", "", "read the launch from the shell script `FILE`")
-	f.StringArrayVarP(&o.files, "file", "f", nil, "read launches from the Compose, Kubernetes, systemd or Slurm `FILE`, - for stdin (repeatable)")
+	f.StringArrayVarP(&o.files, "file", "f", nil, "launches of a Compose, Kubernetes, systemd or Slurm `FILE`, or -")
 	f.StringVarP(&o.output, "output", "o", formats[0], "output `FORMAT`: "+strings.Join(formats, ", "))
 }
 
 // bindHub adds the option that allows the network.
 func (o *planOptions) bindHub(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.Hub, "hub", false, "read a model that is not here from the Hugging Face Hub: configuration and weight headers")
+	cmd.Flags().BoolVar(&o.Hub, "hub", false, "read a model that is not here from the Hugging Face Hub")
 }
 
 // bindMachine adds the options that say which machine is meant.
 func (o *planOptions) bindMachine(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringArrayVar(&o.machineFiles, "machine", nil, "JSON of sglplan machine in `FILE`, - for stdin; once per node, in node-rank order")
+	f.StringArrayVar(&o.machineFiles, "machine", nil, "JSON of sglplan machine in `FILE` or -; once per node, by node rank")
 	f.StringVar(&o.GPUs, "gpus", "", "these `CARDS` instead of a machine's: 8xRTX-PRO-6000-Blackwell, 8x97887MiB")
 }
 

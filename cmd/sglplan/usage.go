@@ -34,7 +34,8 @@ func wrongUse(argv []string) func(*cobra.Command, error) error {
 			cause = strings.TrimPrefix(cause, fmt.Sprintf("size %q: ", invalid.GetValue()))
 			return fmt.Errorf("--%s %q: %s", invalid.GetFlag().Name, invalid.GetValue(), cause)
 		case errors.As(err, &missing):
-			return fmt.Errorf("--%s needs a value: %s%s", missing.GetFlag().Name, missing.GetFlag().Usage, help)
+			_, usage := pflag.UnquoteUsage(missing.GetFlag())
+			return fmt.Errorf("--%s needs a value: %s%s", missing.GetFlag().Name, usage, help)
 		}
 		return err
 	}

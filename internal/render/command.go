@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -26,30 +25,12 @@ func Command(argv []string, indent string, width int) string {
 	return strings.ReplaceAll(f.line(), "\n"+indent+"  ", " \\\n"+indent+"  ")
 }
 
-// quote is one word of a shell command. Characters that a terminal would act
-// on stand as escapes in $'...'.
+// quote is one word of a shell command; characters that a terminal would act
+// on come out as escapes in $'...'.
 func quote(s string) string {
 	q, err := syntax.Quote(s, syntax.LangBash)
 	if err != nil { // only a NUL byte, which no argument can hold
 		return "''"
 	}
-	if strings.IndexFunc(q, func(r rune) bool { return r == '\n' || unprintable(r) }) < 0 {
-		return q
-	}
-	var b strings.Builder
-	b.WriteString("$'")
-	for _, r := range s {
-		switch {
-		case r == '\'' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case unprintable(r):
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String() + "'"
+	return q
 }

@@ -141,5 +141,8 @@ func short(print float64) string {
 }
 
 func fraction(f float64) string {
+	if f >= 1000 || f <= -1000 {
+		return fmt.Sprintf("%.3g", f)
+	}
 	return strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.4f", f), "0"), ".")
 }
