@@ -48,6 +48,14 @@ func findingsPage() string {
 	return b.String()
 }
 
+// sentence ends a short description as one.
+func sentence(s string) string {
+	if strings.HasSuffix(s, "?") {
+		return s
+	}
+	return s + "."
+}
+
 func upperFirst(s string) string {
 	if s == "" {
 		return s
@@ -63,7 +71,7 @@ func cliPage(root *cobra.Command) string {
 		if c.Hidden || c.Name() == "help" || c.Name() == "completion" {
 			continue
 		}
-		fmt.Fprintf(&b, "\n## sglplan %s\n\n%s.\n\n    sglplan %s\n", c.Name(), c.Short, c.Use)
+		fmt.Fprintf(&b, "\n## sglplan %s\n\n%s\n\n    sglplan %s\n", c.Name(), sentence(c.Short), c.Use)
 		if c.Long != "" {
 			fmt.Fprintf(&b, "\n%s\n", c.Long)
 		}
