@@ -18,6 +18,7 @@ import (
 const (
 	maxFile     = 64 << 20
 	maxDocument = 2 << 20
+	maxScript   = 128 << 10 // also what keeps the parser's descent bounded
 )
 
 // A ReadError reports a file that cannot be read as any kind of launch.
@@ -90,6 +91,7 @@ var (
 
 // kindOf tells the kinds of file apart by what stands in them.
 func kindOf(text string) kind {
+	text = text[:min(len(text), 1<<20)] // what a file is shows early
 	head := strings.TrimLeft(text, " \t\n")
 	switch {
 	case strings.HasPrefix(head, "#!"):
@@ -108,9 +110,9 @@ func kindOf(text string) kind {
 
 // shellFile reads a shell script; a batch job is one with a head.
 func (r *reader) shellFile(name, text string) {
-	if len(text) > maxDocument {
-		text = text[:maxDocument]
-		r.findings = append(r.findings, tooLarge(name, 0, fmt.Sprintf("Of a script the first %v are read.", units.Bytes(maxDocument))))
+	if len(text) > maxScript {
+		text = text[:maxScript]
+		r.findings = append(r.findings, tooLarge(name, 0, fmt.Sprintf("Of a script the first %v are read.", units.Bytes(maxScript))))
 	}
 	w := place{pos: finding.Position{File: name}, strict: true}
 	r.batchHead(name, text, &w)

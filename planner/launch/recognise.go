@@ -20,6 +20,7 @@ type reader struct {
 	// found after them carries them.
 	notes []finding.Finding
 	steps int
+	full  bool // more launches than are read
 	holes holes
 }
 
@@ -144,8 +145,18 @@ func (r *reader) hiddenProgram(ws []Word, w place) {
 	r.add(ws, i+1, w)
 }
 
+// maxLaunches bounds the launches of one file; loops can write many.
+const maxLaunches = 1024
+
 // add records a launch whose flags begin at end.
 func (r *reader) add(ws []Word, end int, w place) {
+	if len(r.commands) >= maxLaunches {
+		if len(r.commands) == maxLaunches && !r.full {
+			r.full = true
+			r.findings = append(r.findings, tooLarge(w.pos.File, w.pos.Line, fmt.Sprintf("Only the first %d launches were read.", maxLaunches)))
+		}
+		return
+	}
 	ws = r.holes.words(ws)
 	c := &Command{
 		Prefix: slices.Clone(ws[:end]), Flags: slices.Clone(ws[end:]),

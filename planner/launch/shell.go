@@ -11,6 +11,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/sglplan/sglplan/planner/finding"
+	"github.com/sglplan/sglplan/planner/units"
 )
 
 // maxDepth bounds function calls and shells inside shells; maxSteps the
@@ -40,6 +41,7 @@ type shell struct {
 	// inherited are the variables of the place that are not known, as they
 	// stand among vars until the script sets them anew.
 	inherited map[string]Word
+	assumed   bool // the condition at hand takes a variable as not set
 	// quoted says where the text stands when it is a word of a command.
 	quoted func(c *syntax.CallExpr) *Quoted
 }
@@ -67,6 +69,11 @@ func (r *reader) script(src string, w place, params *[]Word, at func(syntax.Pos)
 // run follows the whole text. Where a part of it is no valid shell, what
 // stands before is followed all the same.
 func (sh *shell) run() {
+	if len(sh.src) > maxScript || nestsTooDeep(sh.src) {
+		pos := sh.at(syntax.Pos{})
+		sh.r.findings = append(sh.r.findings, tooLarge(pos.File, pos.Line, fmt.Sprintf("A shell text that is larger than %v or nests deeper than %d levels was not read.", units.Bytes(maxScript), maxShellNesting)))
+		return
+	}
 	before := len(sh.r.commands)
 	p := syntax.NewParser(syntax.Variant(syntax.LangBash))
 	var broken error
@@ -109,16 +116,25 @@ func (sh *shell) uncalled() {
 	}
 }
 
-func (sh *shell) source(n syntax.Node) string {
+// span is the text of a part of the script.
+func (sh *shell) span(n syntax.Node) string {
 	a, b := n.Pos().Offset(), n.End().Offset()
 	if b <= a || b > uint(len(sh.src)) {
-		var out bytes.Buffer
-		if syntax.NewPrinter().Print(&out, n) == nil {
-			return clip(out.String())
-		}
-		return "..."
+		return ""
 	}
-	return clip(sh.src[a:b])
+	return sh.src[a:b]
+}
+
+// source is the text of a part of the script, short enough to show.
+func (sh *shell) source(n syntax.Node) string {
+	if s := sh.span(n); s != "" {
+		return clip(s)
+	}
+	var out bytes.Buffer
+	if syntax.NewPrinter().Print(&out, n) == nil { // a part made by an expansion
+		return clip(out.String())
+	}
+	return "..."
 }
 
 func (sh *shell) stmts(list []*syntax.Stmt) {
@@ -132,6 +148,10 @@ func (sh *shell) stmts(list []*syntax.Stmt) {
 
 func (sh *shell) stmt(s *syntax.Stmt) {
 	if sh.r.steps++; sh.r.steps > maxSteps || s == nil {
+		if sh.r.steps == maxSteps+1 {
+			pos := sh.where.pos
+			sh.r.findings = append(sh.r.findings, tooLarge(pos.File, pos.Line, fmt.Sprintf("A script is followed for %d steps; what it does after them was not read.", maxSteps)))
+		}
 		return
 	}
 	switch c := s.Cmd.(type) {
@@ -180,7 +200,7 @@ func (sh *shell) binary(c *syntax.BinaryCmd) {
 		sh.apart(func() { sh.stmt(c.Y) })
 		return
 	}
-	held := sh.condition([]*syntax.Stmt{c.X})
+	held := sh.condition([]*syntax.Stmt{c.X}, c.Y)
 	sh.stmt(c.X)
 	switch {
 	case held == nil:
@@ -228,12 +248,12 @@ func (sh *shell) arms(ways []func(), where []syntax.Pos, complete bool) {
 func (sh *shell) ifClause(c *syntax.IfClause) {
 	var ways []func()
 	var where []syntax.Pos
-	complete := false
+	complete, whole := false, c
 	for ; c != nil; c = c.Else {
 		held := new(bool)
 		*held = true
 		if len(c.Cond) > 0 {
-			held = sh.condition(c.Cond)
+			held = sh.condition(c.Cond, whole)
 		}
 		if held != nil && !*held {
 			continue

@@ -9,12 +9,18 @@ import (
 )
 
 // condition decides a condition from what the script itself sets; nil when it
-// cannot be known.
-func (sh *shell) condition(list []*syntax.Stmt) *bool {
+// cannot be known. Where it rests on a variable being taken as not set and
+// what depends on it can be a launch, all ways are followed instead.
+func (sh *shell) condition(list []*syntax.Stmt, depends syntax.Node) *bool {
 	if len(list) != 1 {
 		return nil
 	}
-	return sh.holds(list[0])
+	sh.assumed = false
+	held := sh.holds(list[0])
+	if sh.assumed && mentionsSGLang(sh.span(depends)) {
+		return nil
+	}
+	return held
 }
 
 func (sh *shell) holds(s *syntax.Stmt) *bool {
@@ -74,7 +80,9 @@ func (sh *shell) bracket(c *syntax.CallExpr) *bool {
 	case "test":
 		args = args[1:]
 	case "[":
-		args = args[1 : len(args)-1]
+		if args = args[1:]; len(args) > 0 && args[len(args)-1].Lit() == "]" {
+			args = args[:len(args)-1]
+		}
 	default:
 		return nil
 	}
@@ -142,6 +150,7 @@ func (sh *shell) unary(op string, w *syntax.Word) *bool {
 			return nil
 		}
 		sh.sayDefault(p)
+		sh.assumed = true
 		text.Text = ""
 	}
 	return isTrue((text.Text == "") == (op == "-z"))

@@ -43,7 +43,7 @@ func (r *reader) yaml(file, text string) {
 }
 
 func mentionsSGLang(s string) bool {
-	return strings.Contains(s, "sglang") || strings.Contains(s, "launch_server") || strings.Contains(strings.ToLower(s), "sglang")
+	return strings.Contains(s, "sglang") || strings.Contains(s, "launch_server")
 }
 
 // documents splits a file at its --- lines; each part keeps its newlines.
