@@ -186,6 +186,10 @@ func TestHints(t *testing.T) {
 	}{
 		{"0.5.23", "--hicach-size 48", "SGLang 0.5.23 has no --hicach-size. Nearest: --hicache-size.", "write --hicache-size"},
 		{"0.5.23", "--tp_size 8", "SGLang 0.5.23 has no --tp_size. Nearest: --tp-size.", "write --tp-size"},
+		{"0.5.17", "-tp 2", "SGLang 0.5.17 has no -tp. Nearest: --tp-size.", "write --tp-size"},
+		{"0.5.9", "--hicache-size 48.5", `--hicache-size "48.5": not a whole number.`, "write 48"},
+		{"0.5.9", "--hicache-size 1e2", `--hicache-size "1e2": not a whole number.`, "write 100"},
+		{"0.5.9", "--hicache-size many", `--hicache-size "many": not a whole number.`, ""},
 		{"0.5.9", "--attn-dp-size 8", "SGLang 0.5.9 has no --attn-dp-size: it exists since 0.5.22.", "remove --attn-dp-size"},
 		{"0.5.23", "--cuda-graph-max-bs 64", "--cuda-graph-max-bs could be --cuda-graph-max-bs-decode, --cuda-graph-max-bs-prefill in SGLang 0.5.23. --cuda-graph-max-bs itself is no flag of this release: it existed until 0.5.19.", "write --cuda-graph-max-bs-decode"},
 		{"0.5.23", "--nsa-prefill-backend fa3", "SGLang 0.5.23 has no --nsa-prefill-backend: it existed from 0.5.4 until 0.5.19.", "use --dsa-prefill-backend instead"},

@@ -196,7 +196,11 @@ func (p *parser) badValue(it item, w word, why string) {
 	if known := choiceElsewhere(it.span, w.text); known != "" {
 		f.Detail += " " + known
 	}
-	if near := nearestChoice(it.span, w.text); near != "" {
+	near := nearestChoice(it.span, w.text)
+	if near == "" && it.span.choices == nil && why == notWhole {
+		near = wholeNear(w.text)
+	}
+	if near != "" {
 		f = f.With("write "+near, finding.Edit{Flag: it.option, Value: near})
 	}
 	p.say(f, w)

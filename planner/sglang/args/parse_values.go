@@ -77,16 +77,19 @@ var (
 	suffixed = regexp.MustCompile(`^(\d+)(\.\d+)?(Ki|Mi|Gi|Ti|k|M|G|T)$`)
 )
 
+// notWhole says why a text is no integer.
+const notWhole = "not a whole number"
+
 // pyInt is Python's int(text): blanks around, a sign, underscores between
 // digits. Python has no bounds; a number beyond 64 bits is given as the bound.
 func pyInt(text string) (any, string) {
 	t := strings.TrimSpace(text)
 	if !integer.MatchString(t) {
-		return nil, "not a whole number"
+		return nil, notWhole
 	}
 	n, err := strconv.ParseInt(strings.ReplaceAll(t, "_", ""), 10, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return nil, "not a whole number"
+		return nil, notWhole
 	}
 	return n, ""
 }
@@ -126,7 +129,7 @@ func humanInt(text string) (any, string) {
 	}
 	x, ok := new(big.Rat).SetString(m[1] + m[2])
 	if !ok {
-		return nil, "not a whole number"
+		return nil, notWhole
 	}
 	x.Mul(x, new(big.Rat).SetInt64(sizeUnit[m[3]]))
 	n := new(big.Int).Quo(x.Num(), x.Denom())
