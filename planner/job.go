@@ -236,17 +236,6 @@ func (j *job) layOut() {
 	j.add(fs...)
 }
 
-// smallest returns the smaller of two optional sizes.
-func smallest(a, b *units.Bytes) *units.Bytes {
-	switch {
-	case a == nil:
-		return b
-	case b == nil || *a <= *b:
-		return a
-	}
-	return b
-}
-
 // measured wraps a reading.
 func measured(b units.Bytes) figure.Bytes { return figure.New(b, figure.Measured) }
 

@@ -48,7 +48,7 @@ func runLaunch(cmd *cobra.Command, o *planOptions, args []string, recommend bool
 		return err
 	}
 	if len(c.Prefix) == 0 {
-		return errors.New("run needs the whole command, not flags alone: python3 -m sglang.launch_server ...")
+		return errors.New("run needs the whole command, not flags alone: python3 -m sglang.launch_server --model-path MODEL")
 	}
 	reqs, err := preflight.Requests(cmd.Context(), []*launch.Command{c}, o.Options)
 	if err != nil {

@@ -16,7 +16,6 @@ type process struct {
 	state       byte
 	born        uint64 // clock ticks since boot; tells a reused number apart
 	exit        int    // wait status, of a zombie
-	blocked     bool   // some thread is in the kernel and cannot be interrupted
 }
 
 // proc reads below a root, "/" for the running system.
@@ -107,24 +106,6 @@ func (p proc) isServer(q process) bool {
 
 // isScheduler reports a scheduler, of which there is one for each rank.
 func (q process) isScheduler() bool { return strings.HasPrefix(q.name, "sglang::schedul") }
-
-// blockedIn reports whether a thread of a process is in state D.
-func (p proc) blockedIn(pid int) bool {
-	tasks, err := os.ReadDir(p.path(strconv.Itoa(pid), "task"))
-	if err != nil {
-		return false
-	}
-	for _, t := range tasks[:min(len(tasks), 1024)] {
-		b, err := os.ReadFile(p.path(strconv.Itoa(pid), "task", t.Name(), "stat"))
-		if err != nil {
-			continue
-		}
-		if q, ok := parseStat(pid, b); ok && q.state == 'D' {
-			return true
-		}
-	}
-	return false
-}
 
 // readBytes sums what processes have read from files and sockets; processes of
 // other users are left out.

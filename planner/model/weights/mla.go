@@ -11,7 +11,6 @@ var (
 type mlaSpec struct {
 	heads, nope, rope, v int64
 	qLora, kvLora        int64
-	noRope               bool
 }
 
 func (b *Builder) mla() mlaSpec {

@@ -34,11 +34,6 @@ func parseArguments(b []byte) map[string]any {
 	return m
 }
 
-// isName reports a byte of a dotted Python name.
-func isName(c byte) bool {
-	return c == '_' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-}
-
 // Arguments are the server's resolved arguments under SGLang's own names: nil,
 // bool, int64, float64, string, []any and map[string]any. The map is empty
 // when the log does not begin with them.
