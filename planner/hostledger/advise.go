@@ -60,8 +60,8 @@ func advise(q Request, l *Ledger) *Advice {
 	}
 	h := hicache.WithSize(r, best)
 	a.buys(q, h)
-	if !a.Worth && q.Release.Before("0.5.15") {
-		return a // SGLang refuses a host pool that is not larger than the device pool
+	if !a.Worth && hicache.MustExceedDevice(q.Release) {
+		return a
 	}
 	a.Size = &best
 	return a

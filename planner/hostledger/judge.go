@@ -101,7 +101,7 @@ func guardWords(q Request, l *Ledger) string {
 		return ""
 	}
 	switch {
-	case q.Release.Before("0.5.19"):
+	case !hicache.DividesHost(q.Release):
 		return fmt.Sprintf(" SGLang %s lets it pass: its check compares each rank alone with the %s of the whole host.", q.Release, gb(l.Guard.ShareBytes))
 	case q.Layout.Replicas > 1:
 		return fmt.Sprintf(" SGLang %s lets it pass: its check divides by the ranks of one replica.", q.Release)

@@ -182,7 +182,7 @@ func viewAfterLoad(q Request, r rest) hicache.HostView {
 	v := hicache.HostView{AfterLoad: available - taken}
 	if room := hicache.HeadroomOf(q.Release, q.Host); room != nil {
 		left := *room - taken
-		if q.Release.Before("0.5.22") {
+		if !hicache.CreditsCache(q.Release) {
 			left -= r.pageCache
 		}
 		left = max(left, 0)

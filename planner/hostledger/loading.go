@@ -1,9 +1,8 @@
 package hostledger
 
 import (
-	"encoding/json"
-
 	"github.com/sglplan/sglplan/planner/figure"
+	"github.com/sglplan/sglplan/planner/sglang/loading"
 	"github.com/sglplan/sglplan/planner/units"
 )
 
@@ -26,7 +25,7 @@ func loadingOf(q Request) (peak figure.Bytes, cache units.Bytes) {
 	switch format := q.Args.Str("load_format"); {
 	case format == "dummy" || c.Bytes <= 0:
 		return none, 0
-	case !readsWhole(q):
+	case !loading.ReadsWhole(q.Args, c.Pickled):
 		return none, c.Bytes
 	}
 	file := c.LargestFile
@@ -35,46 +34,9 @@ func loadingOf(q Request) (peak figure.Bytes, cache units.Bytes) {
 	}
 	// The window of files stays nearly full, since reading runs ahead of copying.
 	high := c.Bytes
-	if n := filesInFlight(q); n < c.Bytes/file {
+	if n := units.Bytes(loading.FilesInFlight(q.Release, q.Args)); n < c.Bytes/file {
 		high = min(file*n, c.Bytes)
 	}
 	low := max(min(file, high), high*3/4)
 	return figure.Band(high, low, high, figure.Estimated).Times(int64(q.Layout.OnThisHost)), 0
-}
-
-// readsWhole reports a loader that reads files into memory of its own instead
-// of mapping them.
-func readsWhole(q Request) bool {
-	return q.Checkpoint.Pickled || q.Release.AtLeast("0.4.8") && q.Args.Bool("weight_loader_disable_mmap")
-}
-
-// filesInFlight is how many files a rank holds in memory at once: two while
-// one is parsed with a single thread; with threads a window of them, two more
-// than threads, from 0.5.9, and the whole checkpoint before.
-func filesInFlight(q Request) units.Bytes {
-	var cfg struct {
-		Multithread *bool `json:"enable_multithread_load"`
-		Threads     int64 `json:"num_threads"`
-	}
-	// A configuration that cannot be read leaves the defaults, as for a rank
-	// that never gets as far.
-	_ = json.Unmarshal([]byte(q.Args.Str("model_loader_extra_config")), &cfg)
-	threaded := q.Release.AtLeast("0.5.10")
-	switch {
-	case cfg.Multithread != nil:
-		threaded = *cfg.Multithread
-	case q.Release.AtLeast("0.5.11") && q.Args.Bool("weight_loader_prefetch_checkpoints") && !q.Args.Bool("weight_loader_disable_mmap"):
-		threaded = cfg.Threads > 0
-	}
-	threads := int64(8)
-	if cfg.Threads > 0 {
-		threads = min(cfg.Threads, 1024)
-	}
-	switch {
-	case !threaded || q.Release.Before("0.4.8.post1"):
-		return 2
-	case q.Release.Before("0.5.9"):
-		return 1 << 20
-	}
-	return units.Bytes(threads + 2)
 }

@@ -25,21 +25,6 @@ type nodeLoad struct {
 	free  units.Bytes
 }
 
-// binds reports whether ranks are bound hard to nodes.
-func binds(q Request) bool {
-	if len(q.Host.NUMA) < 2 || q.Env["SGLANG_NUMA_BIND_V2"] == "0" || q.Env["SGLANG_NUMA_BIND_V2"] == "false" {
-		return false
-	}
-	if q.Args.Has("numa_node") {
-		return q.Release.AtLeast("0.5.6")
-	}
-	off := q.Env["SGLANG_AUTO_NUMA_BIND"]
-	if q.Release.AtLeast("0.5.18") && (off == "0" || off == "false") {
-		return false
-	}
-	return q.Release.AtLeast("0.5.10")
-}
-
 // nodeOf is the node that a rank is bound to, -1 when not known.
 func nodeOf(q Request, k ranks.Rank) int {
 	if nodes := q.Args.Ints("numa_node"); len(nodes) > 0 {
@@ -56,7 +41,7 @@ func nodeOf(q Request, k ranks.Rank) int {
 
 // nodeLoads adds up what bound ranks take on each node.
 func nodeLoads(q Request, h hicache.HostPools) []nodeLoad {
-	if !binds(q) {
+	if len(q.Host.NUMA) < 2 || !ranks.BindsMemory(q.Release, q.Args, q.Env) {
 		return nil
 	}
 	b := q.Baseline

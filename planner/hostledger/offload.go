@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/sglplan/sglplan/planner/figure"
+	"github.com/sglplan/sglplan/planner/sglang/hicache"
 	"github.com/sglplan/sglplan/planner/units"
 )
 
 // offloadOf is the host memory of weights that ranks keep off their GPUs.
 func offloadOf(q Request) figure.Bytes {
 	n := int64(q.Layout.OnThisHost)
-	if group := q.Args.Int("offload_group_size"); group > 0 && q.Release.AtLeast("0.5.1") {
+	if group := q.Args.Int("offload_group_size"); group > 0 {
 		return groupOffload(q, group, n)
 	}
 	gib := q.Args.Float("cpu_offload_gb")
@@ -73,13 +74,7 @@ func storageOf(q Request) figure.Bytes {
 			segment, basis = units.Bytes(min(max(v, 0), float64(mostBytes))), figure.Measured
 		}
 	}
-	// From 0.5.9 the segment is shared out over the ranks of a replica.
-	switch {
-	case q.Release.AtLeast("0.5.19"):
-		segment /= units.Bytes(max(q.Layout.TP*q.Layout.PP, 1))
-	case q.Release.AtLeast("0.5.9"):
-		segment /= units.Bytes(max(q.Layout.TP, 1))
-	}
+	segment /= units.Bytes(hicache.SegmentShares(q.Release, q.Layout))
 	const localBuffer = 16 * units.MiB
 	return figure.New(segment+localBuffer, basis).Times(int64(q.Layout.OnThisHost))
 }

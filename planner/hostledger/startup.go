@@ -7,6 +7,7 @@ import (
 
 	"github.com/sglplan/sglplan/planner/finding"
 	"github.com/sglplan/sglplan/planner/machine"
+	"github.com/sglplan/sglplan/planner/sglang/loading"
 	"github.com/sglplan/sglplan/planner/units"
 )
 
@@ -52,7 +53,7 @@ func cacheFinding(q Request, l *Ledger) (finding.Finding, bool) {
 	f := finding.New(CodeCacheTight, finding.Warning, "", fmt.Sprintf("The checkpoint has %s; beside the processes %s of %s is left for it%s.",
 		gb(l.rest.pageCache), gb(max(room, 0)), gb(l.AvailableBytes), limitWords(l.Limit)))
 	f.Figures = map[string]int64{"checkpoint_bytes": int64(l.rest.pageCache), "room_bytes": int64(room)}
-	if q.Release.AtLeast("0.5.12") {
+	if loading.CanDropCache(q.Release) {
 		f = f.With("drop each file from the cache once it is loaded", finding.Edit{Flag: "--weight-loader-drop-cache-after-load"})
 	}
 	return f, true

@@ -46,7 +46,7 @@ func CgroupHeadroom(r release.Release, root fs.FS) (*units.Bytes, error) {
 	if r.Before("0.5.21") {
 		return nil, nil
 	}
-	c := cgroupReader{root: root, credit: r.AtLeast("0.5.22")}
+	c := cgroupReader{root: root, credit: CreditsCache(r)}
 	cgroups, err := c.text("proc/self/cgroup")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

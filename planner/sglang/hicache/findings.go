@@ -142,7 +142,7 @@ func belowDevice(q Request, h HostPools, p HostPool) (finding.Finding, bool) {
 		return finding.Finding{}, false
 	}
 	sev := finding.Info
-	if q.Release.Before("0.5.15") || backup {
+	if MustExceedDevice(q.Release) || backup {
 		sev = finding.Error
 	}
 	f := finding.New(CodeBelowDevice, sev, sizeFlag(h.Settings),

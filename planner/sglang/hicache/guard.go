@@ -28,10 +28,18 @@ func (v HostView) seen(r release.Release) units.Bytes {
 	return v.AfterLoad
 }
 
+// DividesHost reports whether a release's guard divides the host among the
+// ranks of one replica on it. To 0.5.18 every rank looks at the whole host.
+func DividesHost(r release.Release) bool { return r.AtLeast("0.5.19") }
+
+// MustExceedDevice reports whether a release refuses a host pool that is not
+// larger than the device pool it backs.
+func MustExceedDevice(r release.Release) bool { return r.Before("0.5.15") }
+
 // divisor is the number of ranks that a release's guard divides the host
-// among: 1 to 0.5.18, then the ranks of one replica on the host.
+// among.
 func divisor(r release.Release, perReplica int) int64 {
-	if r.Before("0.5.19") {
+	if !DividesHost(r) {
 		return 1
 	}
 	return int64(max(perReplica, 1))
@@ -108,7 +116,7 @@ func judge(r release.Release, v HostView, perReplica int, sets []stageSet) (Verd
 			if free := share(r, v, perReplica, own); p.RequestedBytes > free {
 				return Refuse, &Refusal{Pool: p.Name, Requested: p.RequestedBytes, Free: free}
 			}
-			if r.AtLeast("0.5.19") && p.RequestedBytes > share(r, v, perReplica, own+others) {
+			if DividesHost(r) && p.RequestedBytes > share(r, v, perReplica, own+others) {
 				verdict = Depends
 			}
 			own = add(own, p.BytesPerRank)

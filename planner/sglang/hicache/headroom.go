@@ -6,6 +6,10 @@ import (
 	"github.com/sglplan/sglplan/planner/units"
 )
 
+// CreditsCache reports whether a release's reader of the cgroups takes page
+// cache for room, as the kernel does; the first one, 0.5.21, takes it for used.
+func CreditsCache(r release.Release) bool { return r.AtLeast("0.5.22") }
+
 // HeadroomOf is what SGLang's reader of a release makes of the cgroups that a
 // machine value lists; nil when no limit is visible to it. It is
 // CgroupHeadroom for a host that is known by its figures alone.
@@ -30,7 +34,7 @@ func HeadroomOf(r release.Release, h machine.Host) *units.Bytes {
 			continue
 		}
 		used := *c.UsageBytes
-		if r.AtLeast("0.5.22") && c.CacheBytes != nil && (c.Version != 2 || !c.Protected) {
+		if CreditsCache(r) && c.CacheBytes != nil && (c.Version != 2 || !c.Protected) {
 			used = max(0, used-*c.CacheBytes)
 		}
 		keep(c.LimitBytes - used)
@@ -40,7 +44,7 @@ func HeadroomOf(r release.Release, h machine.Host) *units.Bytes {
 		if h.CgroupUsageBytes != nil {
 			used = *h.CgroupUsageBytes
 		}
-		if r.AtLeast("0.5.22") && h.CgroupFileBytes != nil {
+		if CreditsCache(r) && h.CgroupFileBytes != nil {
 			used = max(0, used-*h.CgroupFileBytes)
 		}
 		keep(*h.LimitBytes - used)

@@ -217,7 +217,7 @@ func TakesSize(pools []DevicePool) bool { return !has(pools, Paged) && !has(pool
 // sureSize is the largest size that passes SGLang's guard whatever the order
 // in which ranks arrive.
 func sureSize(q Request, s Settings) *int64 {
-	if q.Release.Before("0.5.19") || s.Reason == HiSparse || !TakesSize(q.Stages[0]) {
+	if !DividesHost(q.Release) || s.Reason == HiSparse || !TakesSize(q.Stages[0]) {
 		return nil
 	}
 	n := LargestSize(q, func(h HostPools) bool { return h.Guard.Verdict == Pass })
