@@ -34,6 +34,8 @@ func (j *job) check() *Plan {
 	p.GPU = j.gpuPart()
 	j.soften(n, decideGPU)
 	j.nodes(p)
+	j.mend()
+	j.locate()
 	p.Recommend = j.recommendation(p)
 	p.Findings = ignore(order(j.findings), j.req.Ignore)
 	p.Verdict = verdict(p.Findings, j.undecided(p))
@@ -151,10 +153,8 @@ func (j *job) ledger(pt point) []figure.Entry {
 	if m.afterPool.Value > 0 {
 		out = append(out, figure.Line("draft", m.afterPool, "loaded after the pools in this release"))
 	}
-	b := pt.result.Bytes
-	kv := b.KV + b.States + b.Draft
-	out = append(out, figure.Line("kv_pool", figure.New(kv, figure.Worse(figure.Exact, m.weights.Basis)), ""))
-	if rest := b.Total() - kv - m.late; rest != 0 {
+	out = append(out, figure.Line("kv_pool", pt.kv, ""))
+	if rest := pt.result.Bytes.Total() - pt.kv.Value - m.late; rest != 0 {
 		out = append(out, figure.Line("buffers", figure.New(rest, figure.Estimated), "request table, free lists and what the budget does not count"))
 	}
 	left := pt.poolEnd
@@ -166,6 +166,7 @@ func (j *job) ledger(pt point) []figure.Entry {
 		}
 		graphs := groupOf(m.needs, "graphs")
 		graphs.Value = min(graphs.Value, need.Value)
+		graphs.Low = min(graphs.Low, graphs.Value)
 		act := need.Minus(graphs)
 		out = append(out, figure.Line("cuda_graphs", graphs, ""), figure.Line("activations", act, "the rest of the worst moment of start and serving"))
 		left = left.Minus(need)
@@ -179,7 +180,11 @@ func (j *job) gpuFindings(g *GPU, pt point) {
 	}
 	switch pt.phase {
 	case phaseWeights, phasePool:
-		j.noRoom(g, pt)
+		if pt.overfull() {
+			j.afterPools(CodePoolsExceed, "", pt, pt.start)
+		} else {
+			j.noRoom(g, pt)
+		}
 	case "graph capture":
 		j.afterPools(CodeDiesInCapture, "graph capture", pt, pt.start)
 	case "serving":
@@ -211,7 +216,7 @@ func (j *job) noRoom(g *GPU, pt point) {
 	f.Position = j.positionOf("mem_fraction_static")
 	if best, ok := m.best(); ok {
 		f = f.With(fmt.Sprintf("set %s %.3g", fractionFlag, best), setFraction(best))
-	} else if m.minimum() >= 1 {
+	} else if f.Fixes = j.alternatives(); len(f.Fixes) == 0 {
 		f = f.With("use more GPUs for a replica (--tp-size), or a smaller or quantised model")
 	}
 	j.add(f)
@@ -239,8 +244,8 @@ func (j *job) afterPools(code finding.Code, what string, pt point, need figure.B
 	}
 	fraction := j.args.Float("mem_fraction_static")
 	detail := fmt.Sprintf("%s GiB are left after the pools at %.4g; %s takes %s GiB.", gibBand(pt.poolEnd), fraction, what, gibBand(need))
-	if pt.poolEnd.High < 0 {
-		detail = fmt.Sprintf("At %.4g the pools alone are %.2f GiB more than what loading leaves of the card.", fraction, -pt.poolEnd.Value.GiB())
+	if pt.overfull() {
+		detail = j.overfullDetail(pt)
 	}
 	f := finding.New(code, pt.severity, fractionFlag, detail)
 	if most := max(pt.start.High, pt.serving.High); pt.severity == finding.Warning && pt.safe > most {
@@ -254,12 +259,34 @@ func (j *job) afterPools(code finding.Code, what string, pt point, need figure.B
 	j.add(f)
 }
 
+// overfullDetail says how much too large the pools are, and names the table of
+// requests where it is the larger part of the excess.
+func (j *job) overfullDetail(pt point) string {
+	over := -pt.poolEnd.Value
+	detail := fmt.Sprintf("At %.4g the pools alone are %.2f GiB more than what loading leaves of the card.",
+		j.args.Float("mem_fraction_static"), over.GiB())
+	if table := pt.result.Bytes.Requests; table > over/2 {
+		detail += fmt.Sprintf(" The table of %d requests x %d tokens of context takes %.2f GiB, which the fraction does not count.",
+			pt.result.RequestRows, j.info.ContextLen, table.GiB())
+	}
+	return detail
+}
+
 // positionOf is where the command gives a field, nil where it does not.
 func (j *job) positionOf(field string) *finding.Position {
-	if !j.given.Given(field) {
+	v, _ := j.given.Get(field)
+	if !j.given.Given(field) || v.Origin.Pos == (finding.Position{}) {
 		return nil
 	}
-	v, _ := j.given.Get(field)
 	pos := v.Origin.Pos
 	return &pos
+}
+
+// locate points the findings about a flag to the word that gives it.
+func (j *job) locate() {
+	for i := range j.findings {
+		if f := &j.findings[i]; f.Position == nil && f.Flag != "" {
+			f.Position = j.positionOf(field(f.Flag))
+		}
+	}
 }

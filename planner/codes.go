@@ -37,6 +37,10 @@ var (
 		"the KV pool may have no room",
 		"The estimate of the weights has a band, and at its high end nothing remains for the KV cache at this fraction.",
 		"Raise --mem-fraction-static a little, or give the weights as measured with --gpu-weights or --calibrate.")
+	CodePoolsExceed = finding.Define("gpu-oom-pools",
+		"the pools will not fit the GPU",
+		"SGLang sizes the KV cache from the fraction and then allocates it, with the table of requests (one row of the whole context length for every request that may run), free lists and maps that the fraction does not count. Together they are more than what loading left of the card, and the start ends with an out-of-memory error while the pools are allocated.",
+		"Lower --mem-fraction-static, or shorten the table: a smaller --context-length or --max-running-requests.")
 	CodeDiesInCapture = finding.Define("gpu-oom-graph-capture",
 		"graph capture will run out of GPU memory",
 		"After the pools, SGLang captures CUDA graphs into memory that the fraction left over. What that takes does not depend on the fraction; here it is more than what is left.",

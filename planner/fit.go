@@ -235,7 +235,7 @@ func (g *fitGroup) result(m *fitMember, canPlan bool) FitResult {
 		pt := g.at(m, m.host.staging)
 		room := pt.headroom()
 		r.Tokens, r.GPUHeadroom = &pt.tokens, &room
-		if code, ok := phaseCode(pt.phase, pt.severity); ok && !g.job.refused {
+		if code, ok := phaseCode(pt); ok && !g.job.refused {
 			r.Phase = pt.phase
 			found := reason{code, pt.severity}.unless(g.job.req.Ignore)
 			if g.unknown {
@@ -297,11 +297,13 @@ func codesOf(rs []reason) []finding.Code {
 	return out
 }
 
-// phaseCode is the code of the finding that a single check makes of a phase.
-func phaseCode(phase string, sev finding.Severity) (finding.Code, bool) {
-	switch {
+// phaseCode is the code of the finding that a single check makes of a point.
+func phaseCode(pt point) (finding.Code, bool) {
+	switch phase, sev := pt.phase, pt.severity; {
 	case phase == "":
 		return "", false
+	case pt.overfull():
+		return CodePoolsExceed, true
 	case phase == phaseWeights || phase == phasePool:
 		if sev == finding.Warning {
 			return CodeMayHaveNoRoom, true

@@ -31,6 +31,9 @@ type gpuModel struct {
 	// afterPool is what a draft takes after the target's pool, in releases
 	// that load it then.
 	afterPool figure.Bytes
+
+	alternatives []finding.Fix // once sought
+	sought       bool
 }
 
 // canPlan reports whether everything that decides the pool is known.
@@ -215,6 +218,7 @@ const oneRankEarlier = 80 * units.MiB
 // point is everything that the fraction decides.
 type point struct {
 	tokens   figure.Tokens
+	kv       figure.Bytes // the pools that hold tokens and states
 	poolEnd  figure.Bytes
 	start    figure.Bytes
 	serving  figure.Bytes
@@ -233,6 +237,12 @@ const (
 	phasePool    = "pool"
 )
 
+// overfull reports pools that ask for more than loading left of the card: they
+// are sized from the fraction and fail when they are allocated.
+func (p point) overfull() bool {
+	return p.phase == phasePool && p.severity == finding.Error && p.tokens.High > 0
+}
+
 // at evaluates a fraction. It allocates nothing.
 func (g *gpuModel) at(f float64) point {
 	var p point
@@ -243,11 +253,14 @@ func (g *gpuModel) at(f float64) point {
 	basis := figure.Worse(g.pre.Basis, g.weights.Basis)
 	p.result = mid
 	p.tokens = figure.Band(max(mid.MaxTotalTokens, 0), max(low.MaxTotalTokens, 0), max(high.MaxTotalTokens, 0), basis)
+	p.kv = figure.Band(heldBy(mid), heldBy(low), heldBy(high), basis)
 	p.poolEnd = g.poolEnd(mid, low, high, basis)
 	switch {
 	case g.weights.Low > g.pre.High:
 		p.phase, p.severity = phaseWeights, finding.Error
 	case high.MaxTotalTokens <= 0:
+		p.phase, p.severity = phasePool, finding.Error
+	case p.poolEnd.High < 0:
 		p.phase, p.severity = phasePool, finding.Error
 	case low.MaxTotalTokens <= 0:
 		p.phase, p.severity = phasePool, finding.Warning
@@ -266,6 +279,9 @@ func (g *gpuModel) at(f float64) point {
 	}
 	return p
 }
+
+// heldBy is what the pools of tokens and states take.
+func heldBy(r pool.Result) units.Bytes { return r.Bytes.KV + r.Bytes.States + r.Bytes.Draft }
 
 // How far the pool-end lines of measured launches lie below and above the
 // pools' tensors as the allocator rounds them.

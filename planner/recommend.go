@@ -30,6 +30,9 @@ func Recommend(req Request) *Plan {
 
 // recommendation fills in safe, best values for the launch.
 func (j *job) recommendation(p *Plan) *Recommendation {
+	if r := j.repaired(); r != nil {
+		return r
+	}
 	r := &Recommendation{}
 	var edits []finding.Edit
 	if m := j.gpu; m.canPlan() && !j.refused {
@@ -79,29 +82,59 @@ func (j *job) defaultFraction() (float64, bool) {
 }
 
 // alternatives are other changes with which some fraction works, the mildest
-// first. Each is tried for real; quantised KV is offered last, since it changes
-// what the model answers.
+// first. Each is tried for real; a larger machine is named last, where nothing
+// else works on this one.
 func (j *job) alternatives() []finding.Fix {
-	var out []finding.Fix
-	if _, ok := j.gpu.best(); ok {
+	g := j.gpu
+	if g.sought {
+		return g.alternatives
+	}
+	g.sought = true
+	if _, ok := g.best(); ok {
 		return nil
 	}
 	for _, c := range j.candidates() {
-		req := j.req
-		req.Launch = edited(j.req.Launch, j.given, c.Edits)
-		other := prepare(req)
-		if other.refused || !other.gpu.canPlan() {
-			continue
+		if best, tokens, ok := j.with(c.Edits).lives(); ok {
+			c.Title += fmt.Sprintf(" and %s %.3g: %d tokens", fractionFlag, best, tokens)
+			c.Edits = append(slices.Clone(c.Edits), setFraction(best))
+			g.alternatives = append(g.alternatives, c)
 		}
-		best, ok := other.gpu.best()
-		if !ok {
-			continue
-		}
-		c.Title += fmt.Sprintf(" and %s %.3g: %d tokens", fractionFlag, best, other.gpu.at(best).tokens.Value)
-		c.Edits = append(slices.Clone(c.Edits), setFraction(best))
-		out = append(out, c)
 	}
-	return out
+	if len(g.alternatives) == 0 {
+		g.alternatives = j.moreGPUs()
+	}
+	return g.alternatives
+}
+
+// lives finds the fraction with which a launch lives, and its tokens.
+func (j *job) lives() (fraction float64, tokens int64, ok bool) {
+	if j.refused || !j.gpu.canPlan() {
+		return 0, 0, false
+	}
+	fraction, ok = j.gpu.best()
+	if !ok {
+		return 0, 0, false
+	}
+	return fraction, j.gpu.at(fraction).tokens.Value, true
+}
+
+// mostGPUs bounds the machines that moreGPUs imagines.
+const mostGPUs = 64
+
+// moreGPUs is how many such GPUs a replica would live on, where this machine
+// has fewer.
+func (j *job) moreGPUs() []finding.Fix {
+	have := int64(len(j.machine.GPUs))
+	for n := j.args.Int("tp_size") * 2; have > 0 && n > 0 && n <= mostGPUs; n *= 2 {
+		if n <= have {
+			continue
+		}
+		_, tokens, ok := j.with([]finding.Edit{{Flag: "--tp-size", Value: strconv.FormatInt(n, 10)}}).lives()
+		if ok {
+			return []finding.Fix{{Title: fmt.Sprintf("use %d such GPUs for a replica (--tp-size %d over more machines: %d tokens), larger ones, or a smaller or quantised model", n, n, tokens)}}
+		}
+	}
+	return nil
 }
 
 // candidates are the changes that alternatives tries.
@@ -130,6 +163,13 @@ func (j *job) candidates() []finding.Fix {
 	if v := j.args.Str("kv_cache_dtype"); v == "auto" || v == "bfloat16" || v == "" {
 		out = append(out, finding.Fix{Title: "keep the KV cache in fp8 (half the bytes a token; it changes the model's answers a little)",
 			Edits: []finding.Edit{{Flag: "--kv-cache-dtype", Value: "fp8_e4m3"}}})
+	}
+	if c := int64(j.info.ContextLen); c > 0 {
+		for _, n := range []int64{131072, 32768} {
+			if n < c {
+				set(fmt.Sprintf("allow a context of %d tokens only", n), "--context-length", n)
+			}
+		}
 	}
 	return out
 }

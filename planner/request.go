@@ -56,6 +56,7 @@ type Request struct {
 	Findings []finding.Finding
 
 	nodeRank *int // the host of a launch over several that is looked at
+	repairs  int  // how often the launch was repaired before it is recommended
 }
 
 // Calibration is what an earlier start of the same model and layout measured;

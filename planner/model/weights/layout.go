@@ -52,9 +52,13 @@ type ShapeError struct {
 	Size  int64
 	Ranks int64
 	Why   string // the rule, "" for plain divisibility
+	Block int64  // of the quantisation, where a rank's part, Size, must be made of whole ones
 }
 
 func (e *ShapeError) Error() string {
+	if e.Block > 0 {
+		return fmt.Sprintf("%s: a rank's part is %d, which is not made of whole blocks of %d", e.What, e.Size, e.Block)
+	}
 	if e.Why != "" {
 		return fmt.Sprintf("%s: %d over %d ranks: %s", e.What, e.Size, e.Ranks, e.Why)
 	}

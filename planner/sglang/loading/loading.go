@@ -35,7 +35,8 @@ var (
 	codeConfig = finding.Define("weights-config-incomplete", "config.json lacks what counting the weights needs",
 		"A size that the model's class cannot do without is missing or out of range in config.json, so the weights per GPU cannot be counted.",
 		"Check that the folder holds the model's own config.json, complete; or give --gpu-weights.")
-	codeShape = finding.Define("weights-do-not-divide", "the model cannot be split over that many GPUs",
+	// CodeShape says that the model cannot be split over the ranks as asked.
+	CodeShape = finding.Define("weights-do-not-divide", "the model cannot be split over that many GPUs",
 		"SGLang's model classes refuse sizes that do not divide by their group of ranks (heads by attention TP, widths by TP, experts by EP, fp8 blocks by the block). The server stops with an assertion while it builds the model.",
 		"Choose a --tp-size (or --ep-size, --dp-size) that divides the size named.")
 )
@@ -68,7 +69,7 @@ func explain(err error) finding.Finding {
 	var config *weights.ConfigError
 	switch {
 	case errors.As(err, &shape):
-		return finding.New(codeShape, finding.Error, "--tp-size", err.Error())
+		return finding.New(CodeShape, finding.Error, "--tp-size", err.Error())
 	case errors.As(err, &config):
 		return finding.New(codeConfig, finding.Warning, "--model-path", err.Error())
 	}

@@ -76,12 +76,12 @@ func TestRefusals(t *testing.T) {
 		fields       map[string]any
 		code         finding.Code
 	}{
-		{"heads", tinyLlama, map[string]any{"tp_size": int64(64)}, codeShape},
-		{"heads by DP", tinyLlama, map[string]any{"tp_size": int64(6)}, codeShape},
-		{"fp8 blocks of experts", qwen, map[string]any{"tp_size": int64(4)}, codeShape},
-		{"experts by EP", strings.Replace(qwen, "128,\n", "100,\n", 1), map[string]any{"tp_size": int64(8), "ep_size": int64(8)}, codeShape},
-		{"mamba groups", mamba, map[string]any{"tp_size": int64(4)}, codeShape},
-		{"no stages", strings.Replace(tinyLlama, "LlamaForCausalLM", "NanbeigeForCausalLM", 1), map[string]any{"pp_size": int64(2)}, codeShape},
+		{"heads", tinyLlama, map[string]any{"tp_size": int64(64)}, CodeShape},
+		{"heads by DP", tinyLlama, map[string]any{"tp_size": int64(6)}, CodeShape},
+		{"fp8 blocks of experts", qwen, map[string]any{"tp_size": int64(4)}, CodeShape},
+		{"experts by EP", strings.Replace(qwen, "128,\n", "100,\n", 1), map[string]any{"tp_size": int64(8), "ep_size": int64(8)}, CodeShape},
+		{"mamba groups", mamba, map[string]any{"tp_size": int64(4)}, CodeShape},
+		{"no stages", strings.Replace(tinyLlama, "LlamaForCausalLM", "NanbeigeForCausalLM", 1), map[string]any{"pp_size": int64(2)}, CodeShape},
 		{"unknown class", `{"architectures":["NoSuchModel"]}`, nil, codeUnknown},
 		{"unknown quantisation", strings.Replace(tinyLlama, "{", `{"quantization_config":{"quant_method":"nobody"},`, 1), nil, codeUnknown},
 		{"unknown online quantisation", tinyLlama, map[string]any{"quantization": "bitsandbytes"}, codeUnknown},

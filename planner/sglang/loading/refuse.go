@@ -38,7 +38,7 @@ func blocksLinear(m *weights.Module) error {
 
 func divides(what string, n, block int64) error {
 	if block > 0 && n%block != 0 {
-		return &weights.ShapeError{What: what, Size: n, Ranks: block, Why: "a rank's part must be made of whole blocks"}
+		return &weights.ShapeError{What: what, Size: n, Block: block}
 	}
 	return nil
 }
