@@ -26,32 +26,44 @@ import (
 )
 
 // Options say where things come from. The zero value reads this machine, its
-// Python environment and its model cache.
+// Python environment and its model cache; sizes that are nil are read or
+// estimated.
 type Options struct {
 	Machines      []machine.Machine    // hosts in node-rank order, instead of this one
 	GPUs          string               // cards from the catalogue, "8xH200", instead of a machine's
 	GPUFree       *units.Bytes         // free on each GPU when loading begins
-	GPUWeights    *units.Bytes         // what loading takes on each GPU
+	GPUWeights    *units.Bytes         // what loading takes on each GPU, from its begin to the pools
 	HostRAM       *units.Bytes         // total host memory
 	HostAvailable *units.Bytes         // available host memory before the launch
 	Model         string               // folder or public id of the model's files
 	Hub           bool                 // read a model that is not here from the Hugging Face Hub, over the network
-	SGLang        string               // release; "" finds it
+	SGLang        string               // release, "0.5.9"; "" finds it
 	Calibration   *planner.Calibration // measurements of an earlier start
 	// Running says that the launch is running on this machine already: what
 	// SGLang servers hold of its GPUs counts as free.
-	Running          bool
+	Running bool
+	// TokensPerRequest is the size of a request, prompt and answer, for which
+	// the plan says how many fit at once; 0 leaves that out.
 	TokensPerRequest int64
-	Ignore           []finding.Code
-	Env              map[string]string // nil: this process's environment
+	Ignore           []finding.Code    // errors of these codes become warnings that are still there
+	Env              map[string]string // of the launch; nil takes this process's
 }
 
-// Check judges one launch.
+// Check judges one launch, given as the words of its command. It reads what
+// Options leave open and takes milliseconds where that is all on this machine.
+//
+// The errors are a *launch.NotLaunchError for words that launch no SGLang, an
+// *InputError for a model folder that cannot be read, a *release.SyntaxError, a
+// *machine.SpecError, a *machine.OverrideError or a *RangeError for Options
+// that make no sense, and what hub.New returns where Options.Hub asks for the
+// Hub. A launch that cannot fit is no error: its plan has the verdict
+// planner.Reject.
 func Check(ctx context.Context, argv []string, o Options) (*planner.Plan, error) {
 	return plan(ctx, argv, o, planner.Check)
 }
 
-// Recommend judges one launch and fills in safe, best values.
+// Recommend judges one launch with safe, best values filled in, as
+// planner.Recommend does. Its errors are those of Check.
 func Recommend(ctx context.Context, argv []string, o Options) (*planner.Plan, error) {
 	return plan(ctx, argv, o, planner.Recommend)
 }
@@ -68,8 +80,9 @@ func plan(ctx context.Context, argv []string, o Options, judge func(planner.Requ
 	return judge(reqs[0]), nil
 }
 
-// Requests gathers what the planner needs for each launch. The machine is read
-// once.
+// Requests gathers what the planner needs for each launch, in their order, for
+// programs that ask more than one question or read their launches from files.
+// The machine is read once. Its errors are those of Check.
 func Requests(ctx context.Context, cmds []*launch.Command, o Options) ([]planner.Request, error) {
 	env := o.Env
 	if env == nil {
