@@ -56,7 +56,7 @@ func (g *gpuModel) firstStep() int {
 func (g *gpuModel) best() (f float64, ok bool) {
 	for n := g.firstStep(); n < 1000; n += step {
 		pt := g.at(thousandth(n))
-		if pt.phase == phasePool {
+		if pt.phase == phasePool && !pt.overfull() {
 			continue // below the fractions that surely have a pool
 		}
 		if pt.severity != 0 {

@@ -9,7 +9,8 @@ import (
 
 // result puts bands around what was added up: the spread of the measured
 // launches, a share of the replay, and for classes that nobody measured a
-// share of the whole need, combined as independent errors.
+// share of the need, combined as independent errors. The eager buffers are
+// counted exactly and have no share in it, so that At can move them.
 func (c *tally) result(l *Launch) Result {
 	share := unmeasured(l.Unmeasured)
 	r := Result{Terms: c.Terms, eager: l.Eager, tokens: l.Tokens, DecodeBatch: l.Serving.DecodeBatch, LongPrompt: c.longest,
@@ -17,8 +18,9 @@ func (c *tally) result(l *Launch) Result {
 	for _, u := range l.Unmeasured {
 		r.Unmeasured = append(r.Unmeasured, u.What)
 	}
-	r.Start = around(c.start, l.Spread.Start+part(c.replay, l.Spread.Replay)+part(c.start, share))
-	ready := l.Spread.Ready + part(c.graph, l.Spread.Replay*1.25) + part(c.ready, share)
+	eager := l.Eager.At(l.Tokens)
+	r.Start = around(c.start, l.Spread.Start+part(c.replay, l.Spread.Replay)+part(c.start-eager, share))
+	ready := l.Spread.Ready + part(c.graph, l.Spread.Replay*1.25) + part(c.ready-eager, share)
 	r.Ready = around(c.ready, ready)
 	r.Serving = around(c.now, ready+l.Spread.Serving+part(c.now-c.ready, l.Spread.Load+share))
 	r.Serving.Low = max(r.Serving.Low, r.Ready.Low)

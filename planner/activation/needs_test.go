@@ -107,15 +107,17 @@ func TestNeedsAreOrdered(t *testing.T) {
 
 // The same launch at another size of the pool is the same as planning it there.
 func TestAt(t *testing.T) {
-	l := launch(bodies["dense"], 8192, true)
-	l.Gate = 4 * units.GiB
-	r := Needs(l)
-	for _, tokens := range []int64{0, 16384, 100000, 8000000} {
-		l.Tokens = tokens
-		want, got := Needs(l), r.At(tokens)
-		got.Terms, want.Terms = nil, nil
-		got.NoPrefillGraphs, want.NoPrefillGraphs = nil, nil
-		require.Empty(t, cmp.Diff(want, got, cmp.AllowUnexported(Result{})), "%d tokens", tokens)
+	for _, class := range [][]Share{nil, {{What: "cards of another kind", Part: 0.3}}} {
+		l := launch(bodies["dense"], 8192, true)
+		l.Gate, l.Unmeasured = 4*units.GiB, class
+		r := Needs(l)
+		for _, tokens := range []int64{0, 16384, 100000, 8000000} {
+			l.Tokens = tokens
+			want, got := Needs(l), r.At(tokens)
+			got.Terms, want.Terms = nil, nil
+			got.NoPrefillGraphs, want.NoPrefillGraphs = nil, nil
+			require.Empty(t, cmp.Diff(want, got, cmp.AllowUnexported(Result{})), "%d tokens, %v", tokens, class)
+		}
 	}
 }
 
