@@ -28,9 +28,6 @@ func (p *plan) graphs() (prefill, decode phase) {
 	}
 	if !p.a.Bool("disable_cuda_graph") {
 		decode = phase{"full", p.a.Ints("cuda_graph_bs")}
-		if len(decode.sizes) == 0 {
-			decode.sizes = DecodeSizes(p.a.IntOr("cuda_graph_max_bs", 160))
-		}
 	}
 	if p.piecewise() {
 		prefill = phase{"tc_piecewise", p.a.Ints("piecewise_cuda_graph_tokens")}
@@ -210,38 +207,4 @@ func descending(l []int64) []int64 {
 	out := slices.Clone(l)
 	slices.SortFunc(out, func(a, b int64) int { return int(b - a) })
 	return slices.Compact(out)
-}
-
-// DecodeSizes is the list of captured batches up to a maximum without a draft
-// (0.5.3 and later).
-func DecodeSizes(top int64) []int64 {
-	l := []int64{1, 2, 4, 8, 12}
-	l = steps(l, 16, 256, 8)
-	l = steps(l, 272, 496, 16)
-	l = steps(l, 512, top, 32)
-	l = slices.DeleteFunc(l, func(n int64) bool { return n > top })
-	if !slices.Contains(l, top) && top > 0 {
-		l = append(l, top)
-	}
-	return l
-}
-
-// PrefillSizes is the list of captured token counts up to a maximum (0.5.9 and
-// later).
-func PrefillSizes(top int64) []int64 {
-	var l []int64
-	l = steps(l, 4, 32, 4)
-	l = steps(l, 48, 256, 16)
-	l = steps(l, 288, 512, 32)
-	l = steps(l, 576, 1024, 64)
-	l = steps(l, 1280, 4096, 256)
-	l = steps(l, 4608, top, 512)
-	return slices.DeleteFunc(l, func(n int64) bool { return n > top })
-}
-
-func steps(l []int64, from, to, by int64) []int64 {
-	for n := from; n <= to; n += by {
-		l = append(l, n)
-	}
-	return l
 }

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,14 +15,19 @@ import (
 	"github.com/sglplan/sglplan/planner/units"
 )
 
-// The lists are the ones that a release prints at its capture lines.
-func TestSizes(t *testing.T) {
-	require.Len(t, PrefillSizes(8192), 58)
-	require.Len(t, PrefillSizes(2048), 42)
-	require.Len(t, PrefillSizes(16384), 74)
-	require.Len(t, DecodeSizes(256), 36)
-	require.Len(t, DecodeSizes(512), 52)
-	require.Equal(t, []int64{1, 2, 4, 8, 12, 16, 20}, DecodeSizes(20))
+// decodeSizes and prefillSizes are the lists that releases since 0.5.9 capture
+// by default up to 256 requests and 8,192 tokens.
+var (
+	decodeSizes  = slices.Concat([]int64{1, 2, 4, 8, 12}, steps(16, 256, 8))
+	prefillSizes = slices.Concat(steps(4, 32, 4), steps(48, 256, 16), steps(288, 512, 32), steps(576, 1024, 64), steps(1280, 4096, 256), steps(4608, 8192, 512))
+)
+
+func steps(from, to, by int64) []int64 {
+	var l []int64
+	for n := from; n <= to; n += by {
+		l = append(l, n)
+	}
+	return l
 }
 
 func llama() *modelcfg.Info {
@@ -40,7 +46,7 @@ var h200 = machine.Card{Name: "NVIDIA H200", TotalMiB: 143771, Major: 9}
 func arguments(set map[string]any) *args.Args {
 	a := args.New()
 	for k, v := range map[string]any{"tp_size": 1, "page_size": 1, "chunked_prefill_size": 8192, "attention_backend": "fa3", "cuda_graph_config": map[string]any{
-		"decode": map[string]any{"backend": "full", "bs": DecodeSizes(256)}, "prefill": map[string]any{"backend": "breakable", "bs": PrefillSizes(8192)}}} {
+		"decode": map[string]any{"backend": "full", "bs": decodeSizes}, "prefill": map[string]any{"backend": "breakable", "bs": prefillSizes}}} {
 		a.Set(k, v, args.Origin{Kind: args.FromRule})
 	}
 	for k, v := range set {
@@ -155,7 +161,7 @@ func TestDisaggregation(t *testing.T) {
 
 // A prompt as long as the context needs more only where MLA projects it up.
 func TestLongest(t *testing.T) {
-	none := map[string]any{"cuda_graph_config": map[string]any{"decode": map[string]any{"backend": "full", "bs": DecodeSizes(256)}, "prefill": map[string]any{"backend": "disabled"}}}
+	none := map[string]any{"cuda_graph_config": map[string]any{"decode": map[string]any{"backend": "full", "bs": decodeSizes}, "prefill": map[string]any{"backend": "disabled"}}}
 	require.EqualValues(t, 163840-8192, planned("0.5.17", deepseek(), h200, none).Serving.Longest)
 	require.Zero(t, planned("0.5.17", llama(), h200, none).Serving.Longest)
 	none["attention_backend"] = "triton"
