@@ -95,7 +95,7 @@ func TestMachineErrors(t *testing.T) {
 		want string
 	}{
 		{"unknown format", []string{"machine", "-o", "xml"}, "sglplan: --output \"xml\": this verb prints text, json\n"},
-		{"missing file", []string{"machine", "--machine", "no-such-file.json"}, "sglplan: open no-such-file.json: no such file or directory\n"},
+		{"missing file", []string{"machine", "--machine", "no-such-file.json"}, "sglplan: file no-such-file.json: no such file or directory\n"},
 		{"unknown card", []string{"machine", "--gpus", "8xH201"}, "sglplan: --gpus \"8xH201\": unknown GPU \"H201\": the nearest known name is H200; or write what nvidia-smi prints as the total, for example 8x97887MiB\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
