@@ -113,7 +113,14 @@ func changed(edits []finding.Edit) string {
 	}
 	var s []string
 	for _, e := range edits {
-		s = append(s, strings.TrimPrefix(e.Flag, "--")+" "+e.Value)
+		switch name := strings.TrimPrefix(e.Flag, "--"); {
+		case e.Remove:
+			s = append(s, "no "+name)
+		case e.Value == "":
+			s = append(s, name)
+		default:
+			s = append(s, name+" "+e.Value)
+		}
 	}
 	return " with " + strings.Join(s, ", ")
 }
@@ -122,7 +129,23 @@ func changed(edits []finding.Edit) string {
 // a command that still has an unknown flag in it is no advice.
 func mended(p *planner.Plan) bool {
 	for _, f := range p.Findings {
-		if f.Severity == finding.Error && !slices.ContainsFunc(p.Recommend.Changed, func(e finding.Edit) bool { return e.Flag == f.Flag }) {
+		if f.Severity == finding.Error && !mends(p.Recommend.Changed, f) {
+			return false
+		}
+	}
+	return true
+}
+
+// mends reports edits that change the flag of a finding, or make its first fix.
+func mends(edits []finding.Edit, f finding.Finding) bool {
+	if slices.ContainsFunc(edits, func(e finding.Edit) bool { return e.Flag == f.Flag }) {
+		return true
+	}
+	if len(f.Fixes) == 0 || len(f.Fixes[0].Edits) == 0 {
+		return false
+	}
+	for _, e := range f.Fixes[0].Edits {
+		if !slices.Contains(edits, e) {
 			return false
 		}
 	}
