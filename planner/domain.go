@@ -33,8 +33,8 @@ var leastValues = []struct {
 // positions to the pool takes 4 bytes a token, 4 TiB here.
 const mostContext = 1 << 40
 
-// outOfRange finds resolved values that no worker starts with. A fraction that
-// is no finite number is taken out, so that nothing is computed from it.
+// outOfRange finds resolved values that no worker starts with. A share that is
+// no finite number is taken out, so that nothing is computed from it.
 func (j *job) outOfRange() []finding.Finding {
 	var found []finding.Finding
 	add := func(field, flag, detail string) {
@@ -54,11 +54,31 @@ func (j *job) outOfRange() []finding.Finding {
 	if n := j.args.Int("context_length"); n > mostContext {
 		add("context_length", "--context-length", fmt.Sprintf("--context-length is %d; a row of the request table alone would take %d TiB.", n, n/(1<<38)))
 	}
-	if f := j.args.Float("mem_fraction_static"); math.IsNaN(f) || math.IsInf(f, 0) {
-		add("mem_fraction_static", fractionFlag, fmt.Sprintf("%s is %v, from which no number of tokens follows; it is a share of the card between 0 and 1.", fractionFlag, f))
-		j.args.Set("mem_fraction_static", nil, args.Origin{Kind: args.FromDefault})
+	for _, f := range j.shares() {
+		v := j.args.Float(f.field)
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			continue
+		}
+		if f.counts {
+			add(f.field, f.flag, fmt.Sprintf("%s is %v, from which no number of tokens follows.", f.flag, v))
+		}
+		j.args.Set(f.field, nil, args.Origin{Kind: args.FromDefault})
 	}
 	return found
+}
+
+// share is a real-valued argument that pools are sized by.
+type share struct {
+	field, flag string
+	counts      bool // for this model
+}
+
+func (j *job) shares() []share {
+	return []share{
+		{"mem_fraction_static", fractionFlag, true},
+		{"swa_full_tokens_ratio", "--swa-full-tokens-ratio", j.info != nil && j.info.IsHybridSWA},
+		{"mamba_full_memory_ratio", "--mamba-full-memory-ratio", j.info != nil && j.info.Linear != nil},
+	}
 }
 
 func isWhole(v any) bool {

@@ -58,6 +58,23 @@ func thin(sizes []int64) []int64 {
 			out = append(out, n)
 		}
 	}
+	return spread(out)
+}
+
+// mostReplayed bounds the sizes that are replayed. No release captures as many
+// by itself; a launch that asks for millions gets an answer all the same.
+const mostReplayed = 160
+
+// spread keeps mostReplayed sizes of a longer list, the largest and the
+// smallest among them.
+func spread(sizes []int64) []int64 {
+	if len(sizes) <= mostReplayed {
+		return sizes
+	}
+	out := make([]int64, mostReplayed)
+	for i := range out {
+		out[i] = sizes[i*(len(sizes)-1)/(mostReplayed-1)]
+	}
 	return out
 }
 
