@@ -14,17 +14,23 @@ import (
 	"github.com/sglplan/sglplan/preflight"
 )
 
-// planAll judges every launch that the command line or its files name, prints
-// the result and returns the exit status of the worst verdict.
-func planAll(cmd *cobra.Command, o *planOptions, args []string, judge func(planner.Request) *planner.Plan) error {
+// requests gathers what the planner needs for every launch that the command
+// line or its files name.
+func (o *planOptions) requests(cmd *cobra.Command, args []string) ([]planner.Request, error) {
 	if err := o.complete(cmd); err != nil {
-		return err
+		return nil, err
 	}
 	cmds, err := o.launches(cmd, args)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	reqs, err := preflight.Requests(cmd.Context(), cmds, o.Options)
+	return preflight.Requests(cmd.Context(), cmds, o.Options)
+}
+
+// planAll judges every launch that the command line or its files name, prints
+// the result and returns the exit status of the worst verdict.
+func planAll(cmd *cobra.Command, o *planOptions, args []string, judge func(planner.Request) *planner.Plan) error {
+	reqs, err := o.requests(cmd, args)
 	if err != nil {
 		return err
 	}

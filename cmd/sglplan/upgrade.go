@@ -9,7 +9,6 @@ import (
 	"github.com/sglplan/sglplan/internal/render"
 	"github.com/sglplan/sglplan/planner"
 	"github.com/sglplan/sglplan/planner/sglang/release"
-	"github.com/sglplan/sglplan/preflight"
 )
 
 func newUpgradeCmd() *cobra.Command {
@@ -41,14 +40,7 @@ func newUpgradeCmd() *cobra.Command {
 }
 
 func (o *planOptions) upgrade(cmd *cobra.Command, args []string, from, to release.Release) error {
-	if err := o.complete(cmd); err != nil {
-		return err
-	}
-	cmds, err := o.launches(cmd, args)
-	if err != nil {
-		return err
-	}
-	reqs, err := preflight.Requests(cmd.Context(), cmds, o.Options)
+	reqs, err := o.requests(cmd, args)
 	if err != nil {
 		return err
 	}

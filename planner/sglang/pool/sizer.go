@@ -201,9 +201,6 @@ func (s *Sizer) KVLayers() int {
 	return n
 }
 
-// MultimodalReserve is the GiB kept off the budget for multimodal data.
-func (s *Sizer) MultimodalReserve() float64 { return s.mm }
-
 // Rest is what a fraction leaves for pools in GiB, before state slots.
 func (s *Sizer) Rest(f, preGiB, availGiB float64) float64 {
 	return availGiB - preGiB*(1-f) - s.mm
