@@ -141,6 +141,9 @@ func (j *job) repaired() *Recommendation {
 	if p.Verdict == Reject {
 		return nil
 	}
+	edits = slices.DeleteFunc(edits, func(e finding.Edit) bool { // made anew
+		return slices.ContainsFunc(r.Changed, func(later finding.Edit) bool { return later.Flag == e.Flag })
+	})
 	r.Changed = append(edits, r.Changed...)
 	return r
 }

@@ -1,6 +1,7 @@
 package planner_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -59,6 +60,21 @@ func TestRefusedLaunchesAreMended(t *testing.T) {
 		r.Launch = cmd
 		require.NotEqual(t, planner.Reject, planner.Check(r).Verdict, p.Recommend.Argv)
 	}
+}
+
+// TestLargestRatioThatFits: pools that take no size get a ratio for this host.
+func TestLargestRatioThatFits(t *testing.T) {
+	r := request(t, host(t, "8xB200", 2*units.TB, 1980*units.GB), "0.5.21",
+		"--model-path deepseek-ai/DeepSeek-V4-Flash --tp-size 8 --enable-hierarchical-cache --hicache-ratio 8 --mem-fraction-static 0.85")
+	p, f := rejected(t, r, "host-pool-exceeds-memory")
+	fix := f.Fixes[0].Edits[0]
+	require.Equal(t, "--hicache-ratio", fix.Flag)
+	cmd, err := launch.FromArgv(strings.Fields(strings.Replace(strings.Join(p.Launch.Argv, " "), "ratio 8", "ratio "+fix.Value, 1)))
+	require.NoError(t, err)
+	r.Launch = cmd
+	fits := planner.Check(r)
+	require.NotEqual(t, planner.Reject, fits.Verdict, fix.Value)
+	require.Less(t, fits.Host.HeadroomBytes.GB(), 200.0, "most of the room is used")
 }
 
 // TestGuessesAreNotRecommended: what a misspelled flag means is for the person

@@ -2,6 +2,7 @@ package hostledger
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/sglplan/sglplan/planner/finding"
@@ -79,20 +80,13 @@ func poolsFinding(q Request, l *Ledger) finding.Finding {
 func asked(q Request, l *Ledger) string {
 	if size := q.Args.Int("hicache_size"); size > 0 && l.plan.Settings.Reason != hicache.HiSparse {
 		nominal := units.Bytes(min(size, 1e9)) * units.GB
-		out := fmt.Sprintf("--hicache-size is per rank: %d GB x %d ranks = %s", size, l.Ranks, gb(times(nominal, l.Ranks)))
+		out := fmt.Sprintf("--hicache-size is per rank: %s x %d ranks = %s", decimalGB(float64(size)), l.Ranks, decimalGB(float64(size)*float64(l.Ranks)))
 		if l.PerRankBytes > nominal+nominal/50 {
 			out += fmt.Sprintf("; the pools really take %s a rank, %s in all", gb(l.PerRankBytes), gb(l.TotalBytes))
 		}
 		return out
 	}
 	return fmt.Sprintf("Host pools of %s a rank (%.3g x the device pools) x %d ranks = %s", gb(l.PerRankBytes), l.RatioUsed, l.Ranks, gb(l.TotalBytes))
-}
-
-func times(b units.Bytes, n int) units.Bytes {
-	if n > 0 && b > units.Bytes(1<<61)/units.Bytes(n) {
-		return 1 << 61
-	}
-	return b * units.Bytes(n)
 }
 
 // guardWords say what SGLang's own check makes of it, where it lets it pass.
@@ -130,6 +124,10 @@ func withFix(f finding.Finding, l *Ledger) finding.Finding {
 		return f.With(title, sizeEdits(l, *a.Size)...)
 	case l.plan.Settings.Reason == hicache.DecodeRetracted:
 		return f.With("keep retracted requests in plain tensors", finding.Edit{Flag: "--disaggregation-decode-retraction-backup", Value: "cpu_tensor"})
+	case a == nil && l.Guard != nil: // pools that take no size
+		if ratio := l.fittingRatio(); ratio > 0 {
+			return f.With("take the largest ratio that fits", finding.Edit{Flag: "--hicache-ratio", Value: strconv.FormatFloat(ratio, 'f', -1, 64)})
+		}
 	case a == nil && l.Guard == nil && l.TotalBytes > 0: // pools not known: the size at its word
 		room := l.AvailableBytes - l.rest.steady().Value - l.ReserveBytes
 		if n := int64(room / units.GB / units.Bytes(max(l.Ranks, 1))); n > 0 {
@@ -137,6 +135,17 @@ func withFix(f finding.Finding, l *Ledger) finding.Finding {
 		}
 	}
 	return f.With("start without HiCache", finding.Edit{Flag: "--enable-hierarchical-cache", Remove: true})
+}
+
+// fittingRatio is the largest tenth at which the pools fit beside processes and
+// reserve, 0 where there is none. Pools grow evenly with the ratio but for
+// their rounding to pages, for which one part in a hundred is left.
+func (l *Ledger) fittingRatio() float64 {
+	room := l.AvailableBytes - l.rest.steady().Value - l.ReserveBytes
+	if room <= 0 || l.TotalBytes <= 0 {
+		return 0
+	}
+	return math.Floor(9.9*l.RatioUsed*float64(room)/float64(l.TotalBytes)) / 10
 }
 
 func sizeEdits(l *Ledger, n int64) []finding.Edit {
@@ -196,8 +205,9 @@ func sizeFlag(l *Ledger) string {
 
 // gb prints decimal gigabytes with thousands set off, the unit of
 // --hicache-size.
-func gb(b units.Bytes) string {
-	v := b.GB()
+func gb(b units.Bytes) string { return decimalGB(b.GB()) }
+
+func decimalGB(v float64) string {
 	digits := 2
 	if v == float64(int64(v)) || v >= 1000 || v <= -1000 {
 		digits = 0

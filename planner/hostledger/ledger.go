@@ -118,6 +118,11 @@ func Build(q Request) (*Ledger, []finding.Finding) {
 		l.Advice = advise(q, l)
 	}
 	l.Entries = l.entries()
+	for i, f := range found {
+		if f.Code == hicache.CodeGuardRefuses && len(f.Fixes) == 0 {
+			found[i] = withFix(f, l)
+		}
+	}
 	found = append(found, judge(q, l)...)
 	found = append(found, numaFindings(q, l)...)
 	return l, append(found, hostFindings(q, l)...)

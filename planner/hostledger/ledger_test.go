@@ -121,6 +121,18 @@ func TestFoundingFinding(t *testing.T) {
 }
 
 // The whole ledger of the founding winner, and that it adds up.
+// A size beyond what SGLang's own check offers comes with the size to type,
+// and one beyond reason is still multiplied rightly.
+func TestTypingErrors(t *testing.T) {
+	_, fs := Build(request("0.5.9", founding(), tp8(1000000000), kimi(231120)))
+	refused := findingOf(t, fs, hicache.CodeGuardRefuses)
+	require.Equal(t, []finding.Edit{{Flag: "--hicache-size", Value: "48"}}, refused.Fixes[0].Edits)
+	require.Contains(t, findingOf(t, fs, CodePoolsExceed).Detail, "1,000,000,000 GB x 8 ranks = 8,000,000,000 GB")
+
+	_, fs = Build(request("0.5.9", founding(), tp8(-3), kimi(231120)))
+	require.Equal(t, []finding.Edit{{Flag: "--hicache-size", Remove: true}}, findingOf(t, fs, hicache.CodeBadSize).Fixes[0].Edits)
+}
+
 func TestLedgerAddsUp(t *testing.T) {
 	l, _ := Build(request("0.5.9", founding(), tp8(48), kimi(159000)))
 	assert.Equal(t, units.Bytes(48000062592), l.PerRankBytes)

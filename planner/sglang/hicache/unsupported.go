@@ -63,7 +63,8 @@ func unsupported(q Request, s Settings) []finding.Finding {
 		if size >= 0 {
 			flag = "--hicache-ratio"
 		}
-		add(CodeBadSize, flag, fmt.Sprintf("%s is negative or no number: size %g, ratio %g.", flag, size, ratio))
+		add(CodeBadSize, flag, fmt.Sprintf("%s is negative or no number: size %g, ratio %g.", flag, size, ratio),
+			finding.Fix{Title: "leave it out", Edits: []finding.Edit{{Flag: flag, Remove: true}}})
 	}
 	if f := s.Fraction; f != nil && (*f <= 0 || *f > 1) {
 		add(CodeFraction, "--hicache-host-memory-fraction", fmt.Sprintf("It is %g.", *f))
