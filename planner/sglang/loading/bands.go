@@ -22,7 +22,9 @@ type knowledge struct{ tensors, load, peak percent }
 // the allocator shows; peaks less well, since they depend on temporaries.
 // Classes without vectors follow the source of SGLang's own, unchecked.
 var (
-	checked   = knowledge{percent{0.05, 0.05}, percent{0.5, 0.6}, percent{2, 5}}
+	checked = knowledge{percent{0.05, 0.05}, percent{0.5, 0.6}, percent{2, 5}}
+	// Without experts and quantisation nothing is rewritten after the load.
+	plain     = knowledge{percent{0.05, 0.05}, percent{0.2, 0.2}, percent{2, 5}}
 	swizzled  = knowledge{percent{0.05, 0.05}, percent{2, 5}, percent{3, 6}}
 	small     = knowledge{percent{0.05, 0.05}, percent{3, 4.5}, percent{4, 22}}
 	unchecked = knowledge{percent{1, 1.5}, percent{1.5, 2}, percent{4, 8}}
@@ -40,6 +42,8 @@ func (l *loader) known(draft bool) knowledge {
 		return small
 	case l.quant != nil && l.quant.MoE.Kind == weights.MXFP4 && l.card.Major >= 9:
 		return swizzled
+	case l.quant == nil && l.mem.Live(weights.Experts) == 0:
+		return plain
 	}
 	return checked
 }
