@@ -41,6 +41,21 @@ func AskServer(ctx context.Context, base, key string, r release.Release) (Server
 	if m == nil {
 		return ServerInfo{}, ErrNoServerInfo
 	}
+	info := parseServerInfo(m)
+	if n, ok := c.metric(ctx, "sglang:hicache_host_total_tokens"); ok {
+		info.HostTokens = int64(n)
+	}
+	if info.Tokens == 0 {
+		if n, ok := c.metric(ctx, "sglang:max_total_num_tokens"); ok {
+			info.Tokens = int64(n)
+		}
+	}
+	return info, nil
+}
+
+// parseServerInfo takes the sizes out of what a server answered. What it
+// cannot read is left out.
+func parseServerInfo(m map[string]any) ServerInfo {
 	info := ServerInfo{Arguments: m, Tokens: whole(m["max_total_num_tokens"])}
 	info.Version, _ = m["version"].(string)
 	info.ModelPath, _ = m["model_path"].(string)
@@ -52,15 +67,7 @@ func AskServer(ctx context.Context, base, key string, r release.Release) (Server
 	if u, ok := state["memory_usage"].(map[string]any); ok {
 		info.memory(u)
 	}
-	if n, ok := c.metric(ctx, "sglang:hicache_host_total_tokens"); ok {
-		info.HostTokens = int64(n)
-	}
-	if info.Tokens == 0 {
-		if n, ok := c.metric(ctx, "sglang:max_total_num_tokens"); ok {
-			info.Tokens = int64(n)
-		}
-	}
-	return info, nil
+	return info
 }
 
 // memory reads memory_usage: GiB, with graphs as one number or, from 0.5.18,
@@ -75,7 +82,7 @@ func (i *ServerInfo) memory(u map[string]any) {
 			var sum units.Bytes
 			for _, v := range g {
 				if b := inGiB(v); b != nil {
-					sum += *b
+					sum = min(sum+*b, mostGiB*units.GiB)
 				}
 			}
 			i.Graphs = &sum
@@ -83,13 +90,16 @@ func (i *ServerInfo) memory(u map[string]any) {
 	}
 }
 
+// mostGiB is more than any card has; a server that says more is not believed.
+const mostGiB = 1 << 20
+
 func inGiB(v any) *units.Bytes {
 	n, ok := v.(json.Number)
 	if !ok {
 		return nil
 	}
 	f, err := n.Float64()
-	if err != nil || f < 0 || f > 1<<30 {
+	if err != nil || f < 0 || f > mostGiB {
 		return nil
 	}
 	b := units.FromGiB(f)
@@ -105,7 +115,7 @@ func whole(v any) int64 {
 	if err != nil {
 		return 0
 	}
-	return i
+	return max(i, 0)
 }
 
 // metric reads the first sample of a metric from /metrics, which is there with
@@ -119,7 +129,13 @@ func (c *client) metric(ctx context.Context, name string) (float64, bool) {
 	if resp.StatusCode != http.StatusOK {
 		return 0, false
 	}
-	sc := bufio.NewScanner(io.LimitReader(resp.Body, maxInfo))
+	return firstSample(io.LimitReader(resp.Body, maxInfo), name)
+}
+
+// firstSample reads the first sample of a metric out of Prometheus's text
+// format.
+func firstSample(in io.Reader, name string) (float64, bool) {
+	sc := bufio.NewScanner(in)
 	sc.Buffer(nil, 1<<20)
 	for sc.Scan() {
 		rest, ok := strings.CutPrefix(sc.Text(), name)

@@ -2,8 +2,10 @@ package startup
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,6 +51,27 @@ func TestAskServer(t *testing.T) {
 	defer s.Close()
 	_, err := AskServer(context.Background(), s.URL, "", release.Release{})
 	require.ErrorIs(t, err, ErrNoServerInfo)
+}
+
+// FuzzServerInfo holds that no answer of a server makes nonsense of a size.
+func FuzzServerInfo(f *testing.F) {
+	f.Add(`{"max_total_num_tokens":7,"internal_states":[{"memory_usage":{"weight":15.02,"graph":{"prefill":1.5,"decode":1e9}}}]}`, "m{rank=\"0\"} 122071.0\n")
+	f.Add(`{"max_total_num_tokens":-7,"internal_states":[null],"memory_usage":[]}`, "m NaN\nm} 1e999\nm ")
+	f.Fuzz(func(t *testing.T, body, metrics string) {
+		var m map[string]any
+		d := json.NewDecoder(strings.NewReader(body))
+		d.UseNumber()
+		if d.Decode(&m) == nil {
+			i := parseServerInfo(m)
+			require.GreaterOrEqual(t, min(i.Tokens, i.Requests), int64(0))
+			for _, b := range []*units.Bytes{i.Weights, i.KVCache, i.Graphs, i.Available} {
+				require.True(t, b == nil || *b >= 0 && *b <= mostGiB*units.GiB, b)
+			}
+		}
+		if v, ok := firstSample(strings.NewReader(metrics), "m"); ok {
+			require.True(t, v >= 0 && v < 1e15, v)
+		}
+	})
 }
 
 // TestLook takes one look at servers in three states.
