@@ -18,6 +18,7 @@ func Check(req Request) *Plan { return prepare(req).check() }
 
 func (j *job) check() *Plan {
 	p := &Plan{Schema: Schema, Launch: j.launchInfo(), Source: sourceOf(j.req)}
+	refusals := len(j.findings)
 	if j.layout.Total > 0 {
 		p.Ranks = &Ranks{Total: j.layout.Total, OnThisHost: j.layout.OnThisHost, AttentionTP: j.layout.AttentionTP}
 		if len(j.machine.GPUs) > 0 {
@@ -34,7 +35,7 @@ func (j *job) check() *Plan {
 	p.GPU = j.gpuPart()
 	j.soften(n, decideGPU)
 	j.nodes(p)
-	j.mend()
+	j.mend(refusals)
 	j.locate()
 	p.Recommend = j.recommendation(p)
 	p.Findings = ignore(order(j.findings), j.req.Ignore)

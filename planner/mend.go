@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sglplan/sglplan/planner/finding"
+	"github.com/sglplan/sglplan/planner/launch"
 	"github.com/sglplan/sglplan/planner/sglang/args"
 	"github.com/sglplan/sglplan/planner/sglang/loading"
 	"github.com/sglplan/sglplan/planner/sglang/pool"
@@ -14,44 +16,43 @@ import (
 // notDividing are the refusals of a model that cannot be split over its ranks.
 var notDividing = []finding.Code{pool.CodeHeads, pool.CodeStateHeads, loading.CodeShape}
 
-// mend adds to the refusals of a split the nearest one that the release takes.
-func (j *job) mend() {
-	refused := func(f finding.Finding) bool {
-		return f.Severity == finding.Error && slices.Contains(notDividing, f.Code) && len(f.Fixes) == 0
-	}
-	if !slices.ContainsFunc(j.findings, refused) {
-		return
-	}
-	fix, ok := j.split()
-	if !ok {
-		return
-	}
-	for i := range j.findings {
-		if refused(j.findings[i]) {
-			j.findings[i].Fixes = []finding.Fix{fix}
+// mend adds to the refusals among the first n findings, those of arguments and
+// sizes, the nearest change that the release takes. Each is tried for real.
+func (j *job) mend(n int) {
+	for i := range j.findings[:n] {
+		f := &j.findings[i]
+		if f.Severity != finding.Error || len(f.Fixes) > 0 || f.Flag == fractionFlag {
+			continue
+		}
+		if said := j.fixOf(f.Flag, n); said != nil {
+			f.Fixes = []finding.Fix{*said}
+		} else if fix, ok := j.way(*f); ok {
+			f.Fixes = []finding.Fix{fix}
 		}
 	}
 }
 
-// mostSplits bounds the splits that are tried.
-const mostSplits = 8
+// fixOf is a way that was found for another refusal about the same flag.
+func (j *job) fixOf(flag string, n int) *finding.Fix {
+	for _, f := range j.findings[:n] {
+		if f.Flag == flag && flag != "" && f.Severity == finding.Error && len(f.Fixes) > 0 {
+			return &f.Fixes[0]
+		}
+	}
+	return nil
+}
 
-// split finds a split that the release takes: whole experts on each GPU first,
-// which keeps all of them, then fewer GPUs. One with room for a pool comes
-// before one without.
-func (j *job) split() (finding.Fix, bool) {
+// way finds a change after which nothing of the kind is refused. One that
+// leaves room for a pool comes before one that does not.
+func (j *job) way(f finding.Finding) (finding.Fix, bool) {
 	var spare *finding.Fix
-	for _, c := range j.splits() {
+	for _, c := range j.ways(f) {
 		other := j.with(c.Edits)
-		if other.refused || slices.ContainsFunc(other.findings, func(f finding.Finding) bool {
-			return f.Severity == finding.Error && slices.Contains(notDividing, f.Code)
-		}) {
+		if slices.ContainsFunc(other.findings, func(g finding.Finding) bool { return g.Severity == finding.Error && alike(f, g) }) {
 			continue
 		}
-		if other.gpu.canPlan() {
-			if _, fits := other.gpu.best(); fits {
-				return c, true
-			}
+		if _, _, ok := other.lives(); ok {
+			return c, true
 		}
 		if spare == nil {
 			spare = &c
@@ -63,21 +64,56 @@ func (j *job) split() (finding.Fix, bool) {
 	return *spare, true
 }
 
-func (j *job) splits() []finding.Fix {
+// alike reports refusals for the same reason: of a split, or of one flag.
+func alike(f, g finding.Finding) bool {
+	if slices.Contains(notDividing, f.Code) {
+		return slices.Contains(notDividing, g.Code)
+	}
+	return f.Flag == g.Flag || f.Code == g.Code
+}
+
+// mostWays bounds the changes that are tried for a refusal.
+const mostWays = 8
+
+// ways are the changes to try: for a split, whole experts on each GPU, which
+// keeps all of them, then fewer GPUs; for attention groups, fewer of them; for
+// any other flag that the command gives, the release's own value.
+func (j *job) ways(f finding.Finding) []finding.Fix {
 	var out []finding.Fix
-	set := func(title, flag string, n int64) {
-		out = append(out, finding.Fix{Title: title, Edits: []finding.Edit{{Flag: flag, Value: strconv.FormatInt(n, 10)}}})
-	}
-	tp := j.args.Int("tp_size")
-	if j.info.NumExperts > 0 && j.args.IntOr("ep_size", 1) == 1 && tp > 1 {
-		set("keep whole experts on each GPU", "--ep-size", tp)
-	}
-	for n := min(tp-1, 64); n > 0 && len(out) < mostSplits; n-- {
-		if n < 8 || n&(n-1) == 0 {
-			set(fmt.Sprintf("split over %d of the GPUs", n), "--tp-size", n)
+	add := func(title string, e finding.Edit) {
+		if len(out) < mostWays {
+			out = append(out, finding.Fix{Title: title, Edits: []finding.Edit{e}})
 		}
 	}
+	below := func(title, flag string, size int64) {
+		for n := min(size-1, 64); n > 0; n-- {
+			if n < 8 || n&(n-1) == 0 {
+				add(fmt.Sprintf(title, n), finding.Edit{Flag: flag, Value: strconv.FormatInt(n, 10)})
+			}
+		}
+	}
+	switch {
+	case slices.Contains(notDividing, f.Code):
+		tp := j.args.Int("tp_size")
+		if j.info.NumExperts > 0 && j.args.IntOr("ep_size", 1) == 1 && tp > 1 {
+			add("keep whole experts on each GPU", finding.Edit{Flag: "--ep-size", Value: strconv.FormatInt(tp, 10)})
+		}
+		below("split over %d of the GPUs", "--tp-size", tp)
+	case f.Flag == "--dp-size" && j.given.Given("dp_size"):
+		below("make %d attention groups", "--dp-size", j.given.Int("dp_size"))
+	case f.Flag != "" && field(f.Flag) != "model_path" && j.stands(f.Flag):
+		add("leave "+f.Flag+" out", finding.Edit{Flag: f.Flag, Remove: true})
+	}
 	return out
+}
+
+// stands reports a flag that the command gives, whether the release knows it
+// or not.
+func (j *job) stands(flag string) bool {
+	return j.given.Given(field(flag)) || slices.ContainsFunc(j.req.Launch.Flags, func(w launch.Word) bool {
+		name, _, _ := strings.Cut(w.Text, "=")
+		return name == flag
+	})
 }
 
 // with is the launch with some edits made.
@@ -88,7 +124,7 @@ func (j *job) with(edits []finding.Edit) *job {
 }
 
 // guesses are refusals whose fix guesses at what was meant: a person decides.
-var guesses = []finding.Code{args.CodeUnknownFlag, args.CodeAmbiguousFlag, args.CodeValueInvalid}
+var guesses = []finding.Code{args.CodeUnknownFlag, args.CodeValueInvalid, args.CodeValueMissing}
 
 // repairs are the edits that take the refusals away which neither another
 // fraction nor another host size mends.
@@ -97,6 +133,9 @@ func (j *job) repairs() []finding.Edit {
 	for _, f := range j.findings {
 		if f.Severity != finding.Error || len(f.Fixes) == 0 || slices.Contains(guesses, f.Code) {
 			continue
+		}
+		if f.Code == args.CodeAmbiguousFlag && len(f.Fixes) > 1 {
+			continue // several are meant as likely; one is the release's own successor
 		}
 		if f.Flag == fractionFlag && f.Code != CodeOutOfRange {
 			continue // the alternatives are offered, none is chosen

@@ -46,6 +46,12 @@ func TestRefusedLaunchesAreMended(t *testing.T) {
 			[]finding.Edit{{Flag: "--tp-size", Value: "2"}}},
 		{"2xH100", "0.5.17", "--model-path Qwen/Qwen3-32B --tp-size 2 --page-size 0", "value-out-of-range",
 			[]finding.Edit{{Flag: "--page-size", Remove: true}}},
+		{"8xH100", "0.5.17", "--model-path Qwen/Qwen3-32B --tp-size 8 --dp-size 3 --enable-dp-attention", "parallel-sizes-do-not-divide",
+			[]finding.Edit{{Flag: "--dp-size", Value: "2"}}},
+		{"8xH100", "0.5.17", "--model-path Qwen/Qwen3-32B --tp-size 8 --lora-paths a=/x --max-loras-per-batch 0", "rule-refused",
+			[]finding.Edit{{Flag: "--max-loras-per-batch", Remove: true}}},
+		{"8xH100", "0.5.23", "--model-path Qwen/Qwen3-32B --tp-size 8 --cuda-graph-max-bs 64", "ambiguous-flag",
+			[]finding.Edit{{Flag: "--cuda-graph-max-bs", Remove: true}, {Flag: "--cuda-graph-max-bs-decode", Value: "64"}}},
 		{"8xB200", "0.5.21", "--model-path deepseek-ai/DeepSeek-V4-Flash --tp-size 8 --enable-hierarchical-cache --hicache-size 40", "hicache-size-unsupported",
 			[]finding.Edit{{Flag: "--hicache-size", Remove: true}, {Flag: "--hicache-ratio", Value: "2.0"}}},
 	} {

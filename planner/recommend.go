@@ -131,7 +131,8 @@ func (j *job) moreGPUs() []finding.Fix {
 		}
 		_, tokens, ok := j.with([]finding.Edit{{Flag: "--tp-size", Value: strconv.FormatInt(n, 10)}}).lives()
 		if ok {
-			return []finding.Fix{{Title: fmt.Sprintf("use %d such GPUs for a replica (--tp-size %d over more machines: %d tokens), larger ones, or a smaller or quantised model", n, n, tokens)}}
+			return []finding.Fix{{Title: fmt.Sprintf(
+				"use %d such GPUs for a replica with --tp-size %d (here: %d), for %d tokens; or larger ones, or a smaller or quantised model", n, n, have, tokens)}}
 		}
 	}
 	return nil
