@@ -208,7 +208,9 @@ func fillCache(g *machine.Cgroup, stat map[string]units.Bytes) {
 }
 
 // protected reports whether a cgroup below has memory.min set, which keeps the
-// kernel from dropping its pages, or cannot be read.
+// kernel from dropping its pages, or may have: one that cannot be read, or has
+// no such file since the memory controller was not handed on to it, counts as
+// set for SGLang's reader.
 func (f *FS) protected(dir string) bool {
 	left := maxDescendants
 	return f.protectedBelow(dir, &left)
@@ -232,11 +234,19 @@ func (f *FS) protectedBelow(dir string, left *int) bool {
 		}
 		child := path.Join(dir, e.Name())
 		v, none, err := f.size(path.Join(child, "memory.min"))
-		if err != nil && !missing(err) || none || v > 0 || f.protectedBelow(child, left) {
+		if err != nil && f.gone(child) {
+			continue // it ended while we walked
+		}
+		if err != nil || none || v > 0 || f.protectedBelow(child, left) {
 			return true
 		}
 	}
 	return false
+}
+
+func (f *FS) gone(dir string) bool {
+	_, err := os.Stat(f.path(dir))
+	return missing(err)
 }
 
 // brief words an error without the root of the tree.
