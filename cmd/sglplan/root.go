@@ -70,11 +70,10 @@ SGLang launch will fit this machine: GPU memory, host memory, KV tokens, and
 which flags would be right.`,
 		Example: `  sglplan check -- python3 -m sglang.launch_server --model-path meta-llama/Llama-3.1-8B
   sglplan check --gpus 8xH200 --host-ram 2TB -- --model-path deepseek-ai/DeepSeek-R1 --tp 8`,
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		Args:              knownVerb,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          knownVerb,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.AddCommand(verbs()...)
 	for _, c := range root.Commands() {
