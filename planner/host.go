@@ -93,16 +93,23 @@ func (j *job) mirroredPools() [][]hicache.DevicePool {
 // recommendHost takes the size that the host ledger advises where the launch
 // has a host cache.
 func (j *job) recommendHost(r *Recommendation, p *Plan) []finding.Edit {
-	a := p.Host.Advice
-	if a == nil || a.Size == nil || !j.args.Bool("enable_hierarchical_cache") {
+	a, given := p.Host.Advice, j.given.Int("hicache_size")
+	if !j.args.Bool("enable_hierarchical_cache") {
+		return nil
+	}
+	if a == nil && p.Host.Guard == nil && given > 0 && p.Host.HeadroomBytes >= 0 {
+		r.HicacheSize = &given // the pools are not known; at its word it fits
+		return nil
+	}
+	if a == nil || a.Size == nil {
 		return nil
 	}
 	size := *a.Size
-	if given := j.given.Int("hicache_size"); j.given.Given("hicache_size") && given > 0 && given <= a.Fits {
+	if j.given.Given("hicache_size") && given > 0 && given <= a.Fits {
 		size = given // what was asked for fits
 	}
 	r.HicacheSize = &size
-	if j.given.Int("hicache_size") == size {
+	if given == size {
 		return nil
 	}
 	return []finding.Edit{{Flag: "--hicache-size", Value: strconv.FormatInt(size, 10)}}

@@ -232,6 +232,18 @@ func TestWhatCannotBeKnown(t *testing.T) {
 	}
 	require.Subset(t, codes, []finding.Code{planner.CodeModelNotFound, planner.CodeGPUsUnknown, planner.CodeHostUnknown, planner.CodeReleaseAssumed})
 
+	// In JSON an unknown figure is null, not 0.
+	p = planner.Check(planner.Request{Launch: cmd, Machines: []machine.Machine{host(t, "2xH100", units.TB, units.TB)}})
+	raw, err := json.Marshal(p.GPU)
+	require.NoError(t, err)
+	var keys map[string]any
+	require.NoError(t, json.Unmarshal(raw, &keys))
+	for _, key := range []string{"weights_bytes", "kv_bytes_per_token", "max_total_num_tokens", "pool_end_free_bytes", "need_start_bytes", "need_serving_bytes"} {
+		require.Contains(t, keys, key)
+		require.Nil(t, keys[key], key)
+	}
+	require.NotNil(t, keys["pre_load_free_bytes"])
+
 	p = planner.Check(planner.Request{Launch: cmd, Ignore: nil, Machines: []machine.Machine{host(t, "1xH100", units.TB, units.TB)}})
 	require.Equal(t, planner.Reject, p.Verdict, "two ranks on one GPU")
 }
