@@ -93,6 +93,8 @@ func (o Options) command(b *strings.Builder, p *planner.Plan) {
 		return
 	}
 	switch {
+	case p.Recommended && p.Verdict == planner.Undecided && len(r.Changed) == 0:
+		return // nothing was found out that speaks for it
 	case p.Recommended:
 		b.WriteString("\nRun" + changed(r.Changed) + ":\n")
 	case p.Verdict == planner.OK:

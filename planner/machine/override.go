@@ -55,7 +55,7 @@ func Apply(m Machine, o Overrides) (Machine, []finding.Finding, error) {
 			assumed := ram - ram/100
 			available = &assumed
 			f := finding.New(CodeHostAssumed, finding.Info, "--host-ram",
-				fmt.Sprintf("--host-ram %d bytes (%.1f GB) is given without --host-available: 99 %% of it, %.1f GB, is taken as available before the launch", int64(ram), ram.GB(), assumed.GB()))
+				fmt.Sprintf("--host-ram %.4g GB is given without --host-available: 99 %% of it, %.1f GB, is taken as available before the launch", ram.GB(), assumed.GB()))
 			f.Figures = map[string]int64{"host_ram_bytes": int64(ram), "available_bytes": int64(assumed)}
 			said = append(said, f)
 		}

@@ -23,7 +23,7 @@ func TestApply(t *testing.T) {
 		return h
 	}
 	assumed := finding.New(CodeHostAssumed, finding.Info, "--host-ram",
-		"--host-ram 449000000000 bytes (449.0 GB) is given without --host-available: 99 % of it, 444.5 GB, is taken as available before the launch")
+		"--host-ram 449 GB is given without --host-available: 99 % of it, 444.5 GB, is taken as available before the launch")
 	assumed.Figures = map[string]int64{"host_ram_bytes": 449e9, "available_bytes": 444510000000}
 	for _, c := range []struct {
 		name string
