@@ -11,7 +11,7 @@
 // The headers of a checkpoint of a trillion parameters (208,550 tensors in 64
 // files, 31 MB of JSON) take 83 ms of one core, where Python's json.loads takes
 // 453 ms for the same on the same machine: 5.4 times as long. See
-// internal/bigcheckpoint/headers.py.
+// BenchmarkTrillionHeaders of planner/model/source and internal/bench/headers.py.
 //
 // Both readers go through a sliding window, so that neither a length that a
 // file claims nor the size of a file decides how much is allocated.

@@ -16,7 +16,8 @@ import (
 // a rank's share. cpu-ms/op is the time of all cores, which a busy machine does
 // not stretch.
 //
-// Python's json.loads on the same headers alone: internal/bigcheckpoint/headers.py.
+// A Python script that reads the same headers: internal/bench/headers.py on the
+// folder that internal/bench/setup writes.
 func BenchmarkTrillion(b *testing.B) {
 	dir := trillion(b)
 	l := weights.Layout{TP: 8, AttnTP: 8, EP: 1, MoETP: 8, Dense: 8, Vision: 8, PP: 1}
