@@ -75,9 +75,10 @@ func textOf(f finding.Finding) string {
 // fixText is the title of a fix with the edits that it does not spell out.
 func fixText(fx finding.Fix) string {
 	var edits []string
+	rename := len(fx.Edits) == 2 && fx.Edits[0].Remove && strings.Contains(fx.Title, fx.Edits[1].Flag)
 	for _, e := range fx.Edits {
 		switch {
-		case e.Remove && strings.Contains(fx.Title, e.Flag), !e.Remove && e.Value != "" && strings.Contains(fx.Title, e.Value), e.Value == "" && strings.Contains(fx.Title, e.Flag):
+		case rename, e.Remove && strings.Contains(fx.Title, e.Flag), !e.Remove && e.Value != "" && strings.Contains(fx.Title, e.Value), e.Value == "" && strings.Contains(fx.Title, e.Flag):
 		case e.Remove:
 			edits = append(edits, "without "+e.Flag)
 		default:

@@ -96,7 +96,7 @@ func (o Options) command(b *strings.Builder, p *planner.Plan) {
 	case p.Recommended && p.Verdict == planner.Undecided && len(r.Changed) == 0:
 		return // nothing was found out that speaks for it
 	case p.Recommended:
-		b.WriteString("\nRun" + changed(r.Changed) + ":\n")
+		b.WriteString("\n" + o.para("", word("Run"+changed(r.Changed)+":"), ""))
 	case p.Verdict == planner.OK:
 		o.unused(b, p)
 		return
