@@ -93,7 +93,7 @@ func (o Options) sweepTable(p *planner.Plan) string {
 			continue
 		}
 		v := string(s.Verdict)
-		if s.Phase != "" {
+		if s.Phase != "" && o.width() >= 48 {
 			v += ", " + s.Phase
 		}
 		row := table.Row{fraction(s.MemFractionStatic) + mark(p, s.MemFractionStatic), count(s.MaxTotalNumTokens)}
