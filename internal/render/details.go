@@ -11,7 +11,7 @@ import (
 )
 
 // row is one line of the details.
-type row struct{ name, text string }
+type row struct{ Name, Text string }
 
 // details are the figures behind the bars, with their bands.
 func (o Options) details(b *strings.Builder, p *planner.Plan) {
@@ -21,8 +21,8 @@ func (o Options) details(b *strings.Builder, p *planner.Plan) {
 	}
 	b.WriteByte('\n')
 	for _, r := range rows {
-		lead := fmt.Sprintf("%-12s ", r.name)
-		b.WriteString(newFlow(o.paint(dim, lead), strings.Repeat(" ", len(lead)), " ", o.width()).text(o, "", r.text).line())
+		lead := fmt.Sprintf("%-12s ", r.Name)
+		b.WriteString(newFlow(o.paint(dim, lead), strings.Repeat(" ", len(lead)), " ", o.width()).text(o, "", r.Text).line())
 	}
 }
 

@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"path"
 	"strings"
 	"sync"
 
 	"github.com/sglplan/sglplan/planner"
 	"github.com/sglplan/sglplan/planner/finding"
-	"github.com/sglplan/sglplan/planner/units"
 )
 
 //go:embed report.html.tmpl
@@ -21,8 +19,8 @@ var reportText string
 // pay for it.
 var reportPage = sync.OnceValues(func() (*template.Template, error) {
 	return template.New("report").Funcs(template.FuncMap{
-		"count": count, "fraction": fraction, "lower": strings.ToLower,
-		"gib": gib, "gb": gb,
+		"upper": strings.ToUpper, "fix": fixText, "said": textOf,
+		"odd": func(i int) bool { return i%2 == 1 },
 	}).Parse(reportText)
 })
 
@@ -35,22 +33,36 @@ type page struct {
 // view is one plan with its pictures worked out.
 type view struct {
 	*planner.Plan
-	Model, Headline, Place string
-	GPUBar, HostBar        []part
-	Overflow               string // how far the host demand goes beyond the room
-	Chart                  *chart
-	Command                string
-	Errors, Warnings       []finding.Finding
-	Infos                  []finding.Finding
+	Subject, Headline, Place string
+	Bars                     []barView
+	Ledger                   []ledgerRow
+	Details                  []row
+	Chart                    *chart
+	Ranges                   string // where the sweep is safe, tight and failing
+	RunTitle, Command        string
+	Errors, Warnings         []finding.Finding
+	Infos                    []finding.Finding
 }
 
-// part is one piece of a stacked bar, in percent of the whole.
+// barView is a stacked bar; Room is where the memory ends, in percent of the
+// width.
+type barView struct {
+	Title, Said string
+	Parts       []part
+	Room        float64
+	Over        bool
+}
+
+// part is one piece of a stacked bar, in percent of the width.
 type part struct {
 	Name, Class, Size string
 	Percent           float64
 }
 
-// chart is the sweep as an SVG of 640 by 200 units.
+// ledgerRow is a line of the GPU's ledger.
+type ledgerRow struct{ Name, Bytes, Band, Basis, Note string }
+
+// chart is the sweep as an SVG of 640 by 200 units and a line of labels.
 type chart struct {
 	Bars  []chartBar
 	Ticks []tick
@@ -65,8 +77,9 @@ type chartBar struct {
 }
 
 type tick struct {
-	X     float64
-	Label string
+	X      float64
+	Label  string
+	Anchor string // of the text: start, middle or end
 }
 
 // HTML writes one self-contained page: no script, no network, dark and light.
@@ -80,39 +93,37 @@ func HTML(w io.Writer, plans []*planner.Plan) error {
 		pg.Plans = append(pg.Plans, newView(p))
 	}
 	if len(pg.Plans) == 1 {
-		pg.Title = strings.ToUpper(string(plans[0].Verdict)) + " " + pg.Plans[0].Model
+		pg.Title = strings.ToUpper(string(plans[0].Verdict)) + " " + pg.Plans[0].Subject
 	}
 	return t.Execute(w, pg)
 }
 
 func newView(p *planner.Plan) view {
-	v := view{Plan: p, Model: path.Base(p.Launch.ModelPath), Headline: headline(p)}
+	v := view{Plan: p, Subject: subject(p), Headline: headline(p), Chart: newChart(p)}
 	if s := p.Source; s != nil {
 		v.Place = place(&finding.Position{File: s.File, Line: s.Line, Container: s.Container})
 	}
-	if g := p.GPU; g != nil && g.PreLoadFreeBytes > 0 {
+	if s, ok := gpuStack(p); ok {
+		v.Bars = append(v.Bars, newBar(s, "GPU, free on each before the load"))
+	}
+	if s, ok := hostStack(p); ok {
+		v.Bars = append(v.Bars, newBar(s, "Host, "+hostLimit(p.Host)))
+	}
+	if g := p.GPU; g != nil {
 		for _, e := range g.Ledger {
-			if s, ok := gpuSegments[e.Name]; ok && e.Bytes > 0 {
-				v.GPUBar = append(v.GPUBar, newPart(s.name, e.Name, e.Bytes, g.PreLoadFreeBytes, gib(e.Bytes)+" GiB"))
+			r := ledgerRow{segmentName(e.Name), gib(e.Bytes), "", string(e.Basis), e.Note}
+			if e.Low != e.High {
+				r.Band = gib(e.Low) + " to " + gib(e.High)
 			}
+			v.Ledger = append(v.Ledger, r)
 		}
 	}
-	if h := p.Host; h != nil && h.AvailableBytes > 0 {
-		sum := h.TotalBytes + h.LoadBytes + h.ReserveBytes
-		scale := max(sum, h.AvailableBytes)
-		v.HostBar = []part{
-			newPart("pools", "kv_pool", h.TotalBytes, scale, gb(h.TotalBytes)+" GB"),
-			newPart("processes", "weights", h.LoadBytes, scale, gb(h.LoadBytes)+" GB"),
-			newPart("reserve", "cuda_graphs", h.ReserveBytes, scale, gb(h.ReserveBytes)+" GB"),
-			newPart("free", "headroom", h.AvailableBytes-min(sum, h.AvailableBytes), scale, gb(h.AvailableBytes-min(sum, h.AvailableBytes))+" GB"),
-		}
-		if sum > h.AvailableBytes {
-			v.Overflow = fmt.Sprintf("%s GB are wanted and %s GB are there: %.1f times the room.", gb(sum), gb(h.AvailableBytes), float64(sum)/float64(h.AvailableBytes))
-		}
+	v.Details = append(gpuRows(p.GPU), hostRows(p.Host)...)
+	if len(p.Sweep) > 0 {
+		v.Ranges = ranges(p.Sweep)
 	}
-	v.Chart = newChart(p)
-	if r := p.Recommend; r != nil && len(r.Argv) > 0 && len(r.Changed) > 0 {
-		v.Command = Command(r.Argv, "", 72)
+	if v.RunTitle = runTitle(p); v.RunTitle != "" {
+		v.Command = Command(p.Recommend.Argv, "", 72)
 	}
 	for _, f := range p.Findings {
 		switch f.Severity {
@@ -127,9 +138,35 @@ func newView(p *planner.Plan) view {
 	return v
 }
 
-func newPart(name, class string, b, scale units.Bytes, size string) part {
-	return part{Name: name, Class: class, Size: size, Percent: max(0, float64(b)/float64(scale)*100)}
+// segmentName is the name of a ledger line in words.
+func segmentName(name string) string {
+	switch name {
+	case "kv_pool":
+		return "KV pool"
+	case "cuda_graphs":
+		return "CUDA graphs"
+	case "headroom":
+		return "left over"
+	}
+	return name
 }
+
+// newBar scales a stack to its width: the memory, or what is asked where that
+// is more.
+func newBar(s stack, title string) barView {
+	sum := s.room - s.left()
+	scale := float64(max(sum, s.room))
+	b := barView{Title: title, Said: s.said(), Room: float64(s.room) / scale * 100, Over: s.left() < 0}
+	for _, g := range s.segs {
+		if g.bytes > 0 {
+			b.Parts = append(b.Parts, part{g.name, g.class(), short(s.in(g.bytes)) + " " + s.unit, float64(g.bytes) / scale * 100})
+		}
+	}
+	return b
+}
+
+// class is the CSS class of a segment, its colour.
+func (s segment) class() string { return strings.ToLower(s.name) }
 
 const chartWidth, chartHeight, chartTop = 640.0, 200.0, 14.0
 
@@ -150,11 +187,24 @@ func newChart(p *planner.Plan) *chart {
 		c.Bars = append(c.Bars, chartBar{X: x + step*0.1, Y: chartHeight - h, W: step * 0.8, H: h, Class: string(s.Verdict),
 			Title: fmt.Sprintf("%s: %s tokens, %s GiB left, %s %s", fraction(s.MemFractionStatic), count(s.MaxTotalNumTokens), gib(s.PoolEndFreeBytes), s.Verdict, s.Phase)})
 		if i%max(n/8, 1) == 0 {
-			c.Ticks = append(c.Ticks, tick{x + step/2, fraction(s.MemFractionStatic)})
+			c.Ticks = append(c.Ticks, newTick(x+step/2, fraction(s.MemFractionStatic)))
 		}
 		if r := p.Recommend; r != nil && r.MemFractionStatic != nil && *r.MemFractionStatic == s.MemFractionStatic {
-			c.Mark = &tick{x + step/2, fraction(s.MemFractionStatic)}
+			m := newTick(x+step/2, fraction(s.MemFractionStatic))
+			c.Mark = &m
 		}
 	}
 	return c
+}
+
+// newTick keeps a label inside the picture.
+func newTick(x float64, label string) tick {
+	t := tick{x, label, "middle"}
+	switch {
+	case x < chartWidth/10:
+		t.Anchor = "start"
+	case x > chartWidth*9/10:
+		t.Anchor = "end"
+	}
+	return t
 }

@@ -88,24 +88,28 @@ func (o Options) furtherNotes(b *strings.Builder, fs []finding.Finding) {
 // command is what to run instead when the launch is not safe as it stands; a
 // safe one is told what it leaves on the table.
 func (o Options) command(b *strings.Builder, p *planner.Plan) {
-	r := p.Recommend
-	if r == nil || len(r.Argv) == 0 || p.Recommended && p.Verdict == planner.Reject {
-		return
-	}
-	switch {
-	case p.Recommended && p.Verdict == planner.Undecided && len(r.Changed) == 0:
-		return // nothing was found out that speaks for it
-	case p.Recommended:
-		b.WriteString("\n" + o.para("", word("Run"+changed(r.Changed)+":"), ""))
-	case p.Verdict == planner.OK:
+	if title := runTitle(p); title != "" {
+		b.WriteString("\n" + o.para("", title+":", "") + Command(p.Recommend.Argv, "  ", o.width()))
+	} else if p.Verdict == planner.OK && !p.Recommended {
 		o.unused(b, p)
-		return
-	case len(r.Changed) == 0 || !mended(p):
-		return
-	default:
-		b.WriteString("\nRun instead:\n")
 	}
-	b.WriteString(Command(r.Argv, "  ", o.width()))
+}
+
+// runTitle is what stands above the command to run, "" where there is none to
+// show.
+func runTitle(p *planner.Plan) string {
+	r := p.Recommend
+	switch {
+	case r == nil || len(r.Argv) == 0 || p.Recommended && p.Verdict == planner.Reject:
+		return ""
+	case p.Recommended && p.Verdict == planner.Undecided && len(r.Changed) == 0:
+		return "" // nothing was found out that speaks for it
+	case p.Recommended:
+		return word("Run" + changed(r.Changed))
+	case p.Verdict == planner.OK || len(r.Changed) == 0 || !mended(p):
+		return ""
+	}
+	return "Run instead"
 }
 
 // changed names the flags that a recommendation sets.
@@ -157,7 +161,7 @@ func mends(edits []finding.Edit, f finding.Finding) bool {
 // unused says what a larger fraction would win.
 func (o Options) unused(b *strings.Builder, p *planner.Plan) {
 	r := p.Recommend
-	if p.GPU == nil || p.GPU.MaxTotalNumTokens == nil || r.MaxTotalNumTokens == nil || r.MemFractionStatic == nil {
+	if r == nil || p.GPU == nil || p.GPU.MaxTotalNumTokens == nil || r.MaxTotalNumTokens == nil || r.MemFractionStatic == nil {
 		return
 	}
 	have, best := p.GPU.MaxTotalNumTokens.Value, r.MaxTotalNumTokens.Value
