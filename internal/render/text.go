@@ -90,6 +90,9 @@ func (o Options) furtherNotes(b *strings.Builder, fs []finding.Finding) {
 func (o Options) command(b *strings.Builder, p *planner.Plan) {
 	if title := runTitle(p); title != "" {
 		b.WriteString("\n" + o.para("", title+":", "") + Command(p.Recommend.Argv, "  ", o.width()))
+		if line := wins(p.Recommend); p.Recommended && line != "" {
+			b.WriteString(o.para("", line, ""))
+		}
 	} else if p.Verdict == planner.OK && !p.Recommended {
 		o.unused(b, p)
 	}
