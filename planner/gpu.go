@@ -42,6 +42,7 @@ func (g *gpuModel) canPlan() bool { return g.sizer != nil && g.pre != nil && g.w
 // newGPUModel gathers what the pools depend on.
 func (j *job) newGPUModel() *gpuModel {
 	g := &gpuModel{}
+	j.checkCalibration()
 	j.preLoad(g)
 	if j.info == nil || !j.info.Supported {
 		j.loads(g)
@@ -122,20 +123,36 @@ func (j *job) loads(g *gpuModel) {
 		j.add(loading.CheckFiles(j.rel, j.env, j.req.Checkpoint)...)
 		j.draftLoads(g)
 	}
+	estimate := j.estimatedLoad(g)
 	switch c := j.req.Calibration; {
 	case j.req.GPUWeights != nil:
-		f := measured(*j.req.GPUWeights)
-		g.weights = &f
+		j.measuredLoad(g, *j.req.GPUWeights, estimate, "--gpu-weights")
 	case c != nil && c.Weights != nil:
-		f := measured(g.calibratedWeights(c))
-		g.weights = &f
-	case g.target != nil:
-		f := g.target.Load
-		f.Low, f.High = f.Low-unlogged, f.High+unlogged
-		if g.draft != nil && j.draftChargedToPool() {
-			f = f.Plus(g.draft.Load)
-		}
-		g.weights = &f
+		j.measuredLoad(g, g.calibratedWeights(c), estimate, "--calibrate")
+	default:
+		g.weights = estimate
+	}
+}
+
+// estimatedLoad is what loading takes by the model's files, nil where that is
+// not known.
+func (j *job) estimatedLoad(g *gpuModel) *figure.Bytes {
+	if g.target == nil {
+		return nil
+	}
+	f := g.target.Load
+	f.Low, f.High = f.Low-unlogged, f.High+unlogged
+	if g.draft != nil && j.draftChargedToPool() {
+		f = f.Plus(g.draft.Load)
+	}
+	return &f
+}
+
+func (j *job) measuredLoad(g *gpuModel, b units.Bytes, estimate *figure.Bytes, flag string) {
+	f := measured(b)
+	g.weights = &f
+	if estimate != nil {
+		j.checkWeights(f, *estimate, flag)
 	}
 }
 
