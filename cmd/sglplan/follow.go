@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/sglplan/sglplan/internal/render"
 	"github.com/sglplan/sglplan/planner/startup"
 	"github.com/sglplan/sglplan/planner/startup/serverlog"
 )
@@ -75,7 +76,7 @@ func (p *plainFollower) event(e startup.Event) {
 		}
 		p.tenth = tenth
 	}
-	line := describe(e)
+	line := render.Clean(describe(e))
 	if line == p.last {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/sglplan/sglplan/internal/render"
 	"github.com/sglplan/sglplan/planner/startup"
 	"github.com/sglplan/sglplan/planner/startup/serverlog"
 )
@@ -67,12 +68,12 @@ func (l *liveFollower) event(e startup.Event) {
 	defer l.mu.Unlock()
 	switch {
 	case e.Kind == startup.Warned:
-		l.above(l.paint("33", "warning: ") + e.Message)
+		l.above(l.paint("33", "warning: ") + render.Clean(e.Message))
 	case e.Kind == startup.Finished:
 		close(l.stop)
 		l.clear()
 		if e.Outcome == startup.Ready {
-			fmt.Fprintf(l.out, "%s %s\n", l.paint("32", l.sign("✓", "+")), e.Message)
+			fmt.Fprintf(l.out, "%s %s\n", l.paint("32", l.sign("✓", "+")), render.Clean(e.Message))
 		}
 		return
 	case e.Phase != l.now.Phase && e.Kind == startup.PhaseChanged:
@@ -112,7 +113,7 @@ func (l *liveFollower) draw() {
 	} else {
 		rest := tail
 		if p == nil && l.now.Kind != startup.Warned {
-			rest = l.now.Message
+			rest = render.Clean(l.now.Message)
 		}
 		line = strings.TrimRight(line+" "+cut(rest, width-len(head)-1), " ")
 	}

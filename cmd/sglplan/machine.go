@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sglplan/sglplan/hostmem"
+	"github.com/sglplan/sglplan/internal/render"
 	"github.com/sglplan/sglplan/planner/finding"
 	"github.com/sglplan/sglplan/planner/machine"
 	"github.com/sglplan/sglplan/planner/units"
@@ -143,14 +145,14 @@ func writeMachineText(w io.Writer, r machineReport) error {
 		b.WriteString("\n")
 		hostTable(&b, r.Host)
 	}
+	if _, err := io.WriteString(w, render.Clean(b.String())); err != nil {
+		return err
+	}
+	said := slices.Clone(r.Findings)
 	for _, n := range r.Notes {
-		fmt.Fprintf(&b, "note: %s\n", n)
+		said = append(said, finding.Finding{Severity: finding.Info, Detail: n})
 	}
-	for _, f := range r.Findings {
-		fmt.Fprintf(&b, "%s: %s: %s [%s]\n", f.Severity, f.Summary, f.Detail, f.Code)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return render.Findings(w, said, terminal(w))
 }
 
 // table aligns rows of cells in columns.

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sglplan/sglplan/internal/render"
 	"github.com/sglplan/sglplan/planner"
 	"github.com/sglplan/sglplan/planner/finding"
 	"github.com/sglplan/sglplan/planner/launch"
@@ -113,30 +113,5 @@ func (o *planOptions) printModel(w io.Writer, m *planner.ModelInfo) error {
 	if o.output == "json" {
 		return writeJSON(w, m)
 	}
-	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintf(t, "architecture\t%s\nattention\t%s\nlayers\t%d (%d with KV)\nKV heads per rank\t%d\n", m.Architecture, m.Attention, m.Layers, m.KVLayers, m.KVHeadsPerRank)
-	if m.KVBytesPerToken != nil {
-		fmt.Fprintf(t, "KV bytes per token\t%.10g\n", *m.KVBytesPerToken)
-	}
-	for _, p := range m.Pools {
-		if p.BytesPerSlot > 0 {
-			fmt.Fprintf(t, "pool %s\t%d layers, %v a slot\n", p.Name, p.Layers, p.BytesPerSlot)
-		} else {
-			fmt.Fprintf(t, "pool %s\t%d layers, %.10g B a token\n", p.Name, p.Layers, p.BytesPerToken)
-		}
-	}
-	if b := m.WeightsBytes; b != nil {
-		fmt.Fprintf(t, "weights per rank\t%v (%v to %v)\n", b.Value, b.Low, b.High)
-		fmt.Fprintf(t, "loading takes\t%v (%v to %v)\n", m.LoadBytes.Value, m.LoadBytes.Low, m.LoadBytes.High)
-	}
-	for _, g := range m.Weights {
-		fmt.Fprintf(t, "  %s\t%.3f GiB\t%s\n", g.Name, float64(g.Bytes)/(1<<30), g.Sharding)
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	for _, f := range m.Findings {
-		fmt.Fprintf(w, "%s %s: %s\n", f.Severity, f.Code, f.Detail)
-	}
-	return nil
+	return render.Model(w, m, terminal(w))
 }

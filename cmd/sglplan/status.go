@@ -215,6 +215,6 @@ func (r *statusReport) text(w io.Writer) error {
 	if err := render.Findings(&b, r.Findings, terminal(w)); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, render.Clean(b.String()))
 	return err
 }

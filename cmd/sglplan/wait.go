@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sglplan/sglplan/hostmem"
+	"github.com/sglplan/sglplan/internal/render"
 	"github.com/sglplan/sglplan/planner"
 	"github.com/sglplan/sglplan/planner/hostledger"
 	"github.com/sglplan/sglplan/planner/sglang/release"
@@ -234,15 +235,15 @@ func wait(cmd *cobra.Command, w startup.Options, format string) error {
 
 // explainFailure prints the cause, what to do, and the last useful lines.
 func explainFailure(w io.Writer, e startup.Event) {
-	fmt.Fprintf(w, "sglplan: %s [%s]\n", e.Message, e.Code)
-	fmt.Fprintf(w, "  cause: %s\n", e.Cause)
+	fmt.Fprintf(w, "sglplan: %s [%s]\n", render.Clean(e.Message), e.Code)
+	fmt.Fprintf(w, "  cause: %s\n", render.Clean(e.Cause))
 	if e.Fix != "" {
 		fmt.Fprintf(w, "  fix:   %s\n", e.Fix)
 	}
 	if len(e.Tail) > 0 {
 		fmt.Fprintln(w, "  last lines of the log:")
 		for _, l := range e.Tail {
-			fmt.Fprintf(w, "    %s\n", l)
+			fmt.Fprintf(w, "    %s\n", render.Clean(l))
 		}
 	}
 }

@@ -92,7 +92,7 @@ func (o Options) bars(b *strings.Builder, p *planner.Plan) {
 	}
 	b.WriteByte('\n')
 	for _, s := range all {
-		o.drawStack(b, s, min(o.width(), 110)-len("Host ")-3-longest)
+		o.drawStack(b, s, o.width()-len("Host ")-3-longest)
 	}
 }
 

@@ -37,7 +37,7 @@ func (o Options) problems(b *strings.Builder, fs []finding.Finding) bool {
 func (o Options) notes(b *strings.Builder, fs []finding.Finding) {
 	for _, f := range fs {
 		if f.Severity == finding.Info {
-			b.WriteString(newFlow("", "  ", " ", o.width()).text(o, dim, "note: "+textOf(f)).line())
+			b.WriteString(o.paintLines(dim, newFlow("", "  ", " ", o.width()).text(o, "", "note: "+textOf(f)).line()))
 		}
 	}
 }

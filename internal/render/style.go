@@ -38,8 +38,8 @@ func (o Options) paint(st style, s string) string {
 	return "\x1b[" + string(st) + "m" + s + "\x1b[0m"
 }
 
-// width returns the columns to write in.
-func (o Options) width() int { return max(o.Width, 40) }
+// width returns the columns to write in: lines beyond 110 are hard to read.
+func (o Options) width() int { return min(max(o.Width, 40), 110) }
 
 // columnsOf is how many columns a terminal shows a text in; escapes take none.
 func columnsOf(s string) int { return text.StringWidthWithoutEscSequences(s) }
@@ -101,7 +101,19 @@ func (o Options) styled(st style, s string) string {
 func (o Options) para(st style, s, indent string) string {
 	var b strings.Builder
 	for par := range strings.SplitSeq(strings.TrimRight(s, "\n"), "\n") {
-		b.WriteString(newFlow(indent, indent, " ", o.width()).text(o, st, par).line())
+		b.WriteString(o.paintLines(st, newFlow(indent, indent, " ", o.width()).text(o, "", par).line()))
+	}
+	return b.String()
+}
+
+// paintLines paints whole lines, so that every line stands alone.
+func (o Options) paintLines(st style, s string) string {
+	if st == "" || !o.Color {
+		return s
+	}
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		b.WriteString(o.paint(st, strings.TrimSuffix(line, "\n")) + "\n")
 	}
 	return b.String()
 }

@@ -87,7 +87,7 @@ func (o Options) sweepTable(p *planner.Plan) string {
 	for _, s := range p.Sweep {
 		most = max(most, s.MaxTotalNumTokens)
 	}
-	columns := max(min(o.width(), 110)-64, 8)
+	columns := max(o.width()-64, 8)
 	for i, s := range p.Sweep {
 		if !shown(p, i) {
 			continue
