@@ -12,10 +12,13 @@ import (
 // Model writes the geometry of a model on a rank and what its weights take
 // there.
 func Model(w io.Writer, m *planner.ModelInfo, o Options) error {
-	rows := []row{
-		{"architecture", m.Architecture}, {"attention", m.Attention},
-		{"layers", fmt.Sprintf("%d, %d with KV", m.Layers, m.KVLayers)},
-		{"KV heads per rank", fmt.Sprint(m.KVHeadsPerRank)},
+	var rows []row
+	if m.Architecture != "" {
+		rows = []row{
+			{"architecture", m.Architecture}, {"attention", m.Attention},
+			{"layers", fmt.Sprintf("%d, %d with KV", m.Layers, m.KVLayers)},
+			{"KV heads per rank", fmt.Sprint(m.KVHeadsPerRank)},
+		}
 	}
 	if m.KVBytesPerToken != nil {
 		rows = append(rows, row{"KV per token", bytesPerToken(*m.KVBytesPerToken) + " B"})
@@ -36,7 +39,9 @@ func Model(w io.Writer, m *planner.ModelInfo, o Options) error {
 	var b strings.Builder
 	o.table(&b, rows)
 	if len(m.Findings) > 0 {
-		b.WriteByte('\n')
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
 		o.problems(&b, m.Findings)
 		o.notes(&b, m.Findings)
 	}
