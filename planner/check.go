@@ -45,7 +45,7 @@ func (j *job) check() *Plan {
 
 // undecided reports that a part that decides could not be known.
 func (j *job) undecided(p *Plan) bool {
-	if p.GPU == nil || p.GPU.MaxTotalNumTokens == nil || len(j.notKnown(decideGPU)) > 0 {
+	if p.GPU == nil || p.GPU.MaxTotalNumTokens == nil || len(j.notKnown(decideGPU)) > 0 || j.draftUnknown() {
 		return true
 	}
 	return j.wantsHostPools() && (p.Host == nil || len(j.notKnown(decideHost)) > 0)

@@ -256,7 +256,7 @@ func (g *fitGroup) result(m *fitMember, canPlan bool) FitResult {
 	}
 	r.Reasons = codesOf(all)
 	hostUnknown := m.host.headroom == nil || len(g.job.notKnown(decideHost)) > 0
-	r.Verdict = verdictOf(worst, !canPlan || g.unknown || g.job.wantsHostPools() && hostUnknown)
+	r.Verdict = verdictOf(worst, !canPlan || g.unknown || g.job.draftUnknown() || g.job.wantsHostPools() && hostUnknown)
 	return r
 }
 

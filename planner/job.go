@@ -10,7 +10,6 @@ import (
 	"github.com/sglplan/sglplan/planner/finding"
 	"github.com/sglplan/sglplan/planner/launch"
 	"github.com/sglplan/sglplan/planner/machine"
-	"github.com/sglplan/sglplan/planner/model"
 	"github.com/sglplan/sglplan/planner/sglang/args"
 	"github.com/sglplan/sglplan/planner/sglang/modelcfg"
 	"github.com/sglplan/sglplan/planner/sglang/ranks"
@@ -155,42 +154,6 @@ func (j *job) elsewhere(fs []finding.Finding) []finding.Finding {
 		}
 	}
 	return fs
-}
-
-// readDraft derives the draft model: its own files, or the target's where the
-// draft is built into the checkpoint.
-func (j *job) readDraft() {
-	if j.info == nil || !j.args.Has("speculative_algorithm") {
-		return
-	}
-	cfg := j.draftConfig()
-	if cfg == nil {
-		return
-	}
-	draft, fs := modelcfg.Derive(j.rel, cfg, modelOptions(j.args, j.env, true))
-	j.draft = draft
-	j.add(fs...)
-	// SGLang charges a draft's KV only where its arguments end up with a path
-	// for it; it fills in the target's for the families with a built-in head.
-	if j.args.Has("speculative_draft_model_path") {
-		j.charged = draft
-	}
-}
-
-// draftConfig returns the files that the draft worker loads: its own, or the
-// target's for a head that is built into the checkpoint; nil for an algorithm
-// without a draft model, and for a draft whose files are not here.
-func (j *job) draftConfig() *model.Config {
-	path := j.args.Str("speculative_draft_model_path")
-	switch {
-	case strings.EqualFold(j.args.Str("speculative_algorithm"), "NGRAM"):
-		return nil
-	case j.req.Draft != nil:
-		return j.req.Draft
-	case path == "" || path == j.args.Str("model_path"):
-		return j.req.Model
-	}
-	return nil
 }
 
 // modelOptions are the arguments that bear on what a release derives from the
