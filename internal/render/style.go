@@ -79,9 +79,15 @@ func (f *flow) add(word string) {
 	f.begun = true
 }
 
+// longestWord bounds what is shown of a word: nobody reads on.
+const longestWord = 4096
+
 // text adds the words of a text from outside in one style.
 func (f *flow) text(o Options, st style, s string) *flow {
 	for _, w := range strings.Fields(Clean(s)) {
+		if len(w) > longestWord {
+			w = strings.ToValidUTF8(w[:longestWord], "") + "..."
+		}
 		f.add(o.styled(st, w))
 	}
 	return f
