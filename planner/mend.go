@@ -72,6 +72,13 @@ func alike(f, g finding.Finding) bool {
 	return f.Flag == g.Flag || f.Code == g.Code
 }
 
+// identity are the arguments that say what is served and to whom: a change of
+// one is never proposed, since another server would come of it.
+var identity = map[string]bool{
+	"model_path": true, "tokenizer_path": true, "revision": true, "json_model_override_args": true,
+	"served_model_name": true, "api_key": true, "admin_api_key": true, "lora_paths": true, "chat_template": true,
+}
+
 // mostWays bounds the changes that are tried for a refusal.
 const mostWays = 8
 
@@ -101,7 +108,7 @@ func (j *job) ways(f finding.Finding) []finding.Fix {
 		below("split over %d of the GPUs", "--tp-size", tp)
 	case f.Flag == "--dp-size" && j.given.Given("dp_size"):
 		below("make %d attention groups", "--dp-size", j.given.Int("dp_size"))
-	case f.Flag != "" && field(f.Flag) != "model_path" && j.stands(f.Flag):
+	case f.Flag != "" && !identity[field(f.Flag)] && j.stands(f.Flag):
 		add("leave "+f.Flag+" out", finding.Edit{Flag: f.Flag, Remove: true})
 	}
 	return out

@@ -74,6 +74,9 @@ func ParseSection(r io.Reader) (Section, error) {
 	if s == nil {
 		return nil, &ConfigError{Err: errors.New("not a JSON object")}
 	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, &ConfigError{Err: errors.New("text after the JSON object")}
+	}
 	return s, nil
 }
 

@@ -38,7 +38,7 @@ func TestNumbers(t *testing.T) {
 }
 
 func TestBadConfig(t *testing.T) {
-	for _, in := range []string{"", "[]", "null", "{", `{"a":}`, "\x00"} {
+	for _, in := range []string{"", "[]", "null", "{", `{"a":}`, "\x00", `{"a":1} x`, `{}{}`} {
 		_, err := ParseConfig(strings.NewReader(in))
 		var ce *ConfigError
 		require.ErrorAs(t, err, &ce, in)
