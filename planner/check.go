@@ -179,8 +179,12 @@ func (j *job) gpuFindings(g *GPU, pt point) {
 	if j.refused {
 		return // the launch does not come that far
 	}
+	j.loadingPeak(pt)
 	switch pt.phase {
 	case phaseWeights, phasePool:
+		if pt.peaked {
+			break // said already
+		}
 		if pt.overfull() {
 			j.afterPools(CodePoolsExceed, "", pt, pt.start)
 		} else {

@@ -41,6 +41,10 @@ var (
 		"the pools will not fit the GPU",
 		"SGLang sizes the KV cache from the fraction and then allocates it, with the table of requests (one row of the whole context length for every request that may run), free lists and maps that the fraction does not count. Together they are more than what loading left of the card, and the start ends with an out-of-memory error while the pools are allocated.",
 		"Lower --mem-fraction-static, or shorten the table: a smaller --context-length or --max-running-requests.")
+	CodeDiesLoading = finding.Define("gpu-oom-loading",
+		"loading the weights takes more GPU memory at its worst moment than is free",
+		"Before any pool exists, loading can hold more than what stays: repacking int4 weights for Marlin keeps old and new side by side, and online quantisation builds the whole model in its own precision first.",
+		"Use a checkpoint that is quantised already, or more GPUs for a replica.")
 	CodeDiesInCapture = finding.Define("gpu-oom-graph-capture",
 		"graph capture will run out of GPU memory",
 		"After the pools, SGLang captures CUDA graphs into memory that the fraction left over. What that takes does not depend on the fraction; here it is more than what is left.",

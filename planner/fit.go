@@ -228,6 +228,13 @@ func (g *fitGroup) at(m *fitMember, staging units.Bytes) point {
 	return gpu.at(g.job.args.Float("mem_fraction_static"))
 }
 
+// tightLoad reports a machine on which the worst moment of loading may not fit.
+func (g *fitGroup) tightLoad(m *fitMember, pt point) bool {
+	gpu := *g.job.gpu
+	gpu.pre = &m.pre
+	return gpu.loadingSeverity(pt) == finding.Warning
+}
+
 func (g *fitGroup) result(m *fitMember, canPlan bool) FitResult {
 	r := FitResult{Index: m.index, HostHeadroom: m.host.headroom}
 	all := g.base
@@ -242,6 +249,9 @@ func (g *fitGroup) result(m *fitMember, canPlan bool) FitResult {
 				found.severity = min(found.severity, finding.Warning)
 			}
 			all = append(slices.Clip(all), found)
+		}
+		if g.tightLoad(m, pt) && !g.job.refused {
+			all = append(slices.Clip(all), reason{CodeDiesLoading, finding.Warning})
 		}
 	}
 	if m.uneven {
@@ -302,6 +312,8 @@ func phaseCode(pt point) (finding.Code, bool) {
 	switch phase, sev := pt.phase, pt.severity; {
 	case phase == "":
 		return "", false
+	case pt.peaked:
+		return CodeDiesLoading, true
 	case pt.overfull():
 		return CodePoolsExceed, true
 	case phase == phaseWeights || phase == phasePool:

@@ -21,6 +21,7 @@ type gpuModel struct {
 	total   units.Bytes
 	pre     *figure.Bytes // free when loading begins, on the tightest rank
 	weights *figure.Bytes // what loading takes until the pools are sized
+	peak    *figure.Bytes // the worst moment of loading, nil where a measured load lived through it
 	earlier units.Bytes   // that SGLang may have read more before the load than its log says
 	late    units.Bytes   // given back after the pools: the draft's own embedding and head
 	staging units.Bytes   // taken for transfers to the host pools, after graph capture
@@ -131,6 +132,9 @@ func (j *job) loads(g *gpuModel) {
 		j.measuredLoad(g, g.calibratedWeights(c), estimate, "--calibrate")
 	default:
 		g.weights = estimate
+		if g.target != nil {
+			g.peak = &g.target.Peak
+		}
 	}
 }
 
@@ -243,6 +247,7 @@ type point struct {
 	result   pool.Result
 	phase    string
 	severity finding.Severity
+	peaked   bool // the weights fit, the worst moment of loading them does not
 }
 
 // headroom is what is left above the high end of every need.
@@ -275,6 +280,8 @@ func (g *gpuModel) at(f float64) point {
 	switch {
 	case g.weights.Low > g.pre.High:
 		p.phase, p.severity = phaseWeights, finding.Error
+	case g.peak != nil && g.peak.Low > g.pre.High:
+		p.phase, p.severity, p.peaked = phaseWeights, finding.Error, true
 	case high.MaxTotalTokens <= 0:
 		p.phase, p.severity = phasePool, finding.Error
 	case p.poolEnd.High < 0:

@@ -121,6 +121,20 @@ func TestCalibration(t *testing.T) {
 	require.Less(t, *planner.Recommend(r).Recommend.MemFractionStatic, before)
 }
 
+// TestLoadingPeak: online quantisation builds the whole model in bf16 first, so
+// a card that holds the result can still be too small to make it.
+func TestLoadingPeak(t *testing.T) {
+	m := host(t, "1xL40S", 500*units.GB, 480*units.GB)
+	p := planner.Check(request(t, m, "0.5.17", "--model-path Qwen/Qwen3-32B --quantization fp8"))
+	require.Equal(t, planner.Reject, p.Verdict)
+	require.Equal(t, planner.CodeDiesLoading, p.Findings[0].Code)
+	require.Equal(t, "weights", p.GPU.Phase)
+	require.NotEmpty(t, p.Findings[0].Fixes)
+
+	p = planner.Check(request(t, m, "0.5.17", "--model-path Qwen/Qwen3-32B-FP8"))
+	require.NotEqual(t, planner.Reject, p.Verdict, "%v", p.Findings)
+}
+
 // TestEdits: the command to run keeps the person's own words.
 func TestEdits(t *testing.T) {
 	p := planner.Check(kimi(t, "0.5.9", "--mem-fraction-static=0.99 --hicache-size 300 --port 80"))
