@@ -62,7 +62,30 @@ func Read(r io.Reader) (Machine, []finding.Finding, error) {
 	if len(m.GPUs) > maxGPUs {
 		return Machine{}, nil, &ReadError{Why: fmt.Sprintf("%d GPUs, more than %d", len(m.GPUs), maxGPUs)}
 	}
+	m.dropEmpty()
 	return m, m.dropNonsense(), nil
+}
+
+// dropEmpty makes lists that are there and empty absent, as they are written:
+// a machine read back is the machine that was written.
+func (m *Machine) dropEmpty() {
+	if len(m.Notes) == 0 {
+		m.Notes = nil
+	}
+	for i := range m.GPUs {
+		if len(m.GPUs[i].Processes) == 0 {
+			m.GPUs[i].Processes = nil
+		}
+	}
+	if m.Host == nil {
+		return
+	}
+	if len(m.Host.NUMA) == 0 {
+		m.Host.NUMA = nil
+	}
+	if len(m.Host.Cgroups) == 0 {
+		m.Host.Cgroups = nil
+	}
 }
 
 // readError words the errors of encoding/json.
