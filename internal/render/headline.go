@@ -76,7 +76,7 @@ func gives(p *planner.Plan) string {
 	}
 	s := count(p.GPU.MaxTotalNumTokens.Value) + " KV tokens"
 	if c := p.GPU.Concurrency; c != nil {
-		s += fmt.Sprintf(": %s requests of %s tokens at once", count(c.Requests), count(c.TokensPerRequest))
+		s += ": " + concurrency(c)
 	}
 	if h := p.Host; h != nil && h.TotalBytes > 0 {
 		s += fmt.Sprintf(", host pools of %s GB in all", gb(h.TotalBytes))
@@ -99,4 +99,15 @@ func worst(fs []finding.Finding) *finding.Finding {
 		}
 	}
 	return w
+}
+
+// concurrency says how many requests of a size fit at once.
+func concurrency(c *planner.Concurrency) string {
+	switch {
+	case c.TooLong:
+		return fmt.Sprintf("a request of %s tokens is longer than the context", count(c.TokensPerRequest))
+	case c.Requests == 1:
+		return fmt.Sprintf("one request of %s tokens at a time", count(c.TokensPerRequest))
+	}
+	return fmt.Sprintf("%s requests of %s tokens at once", count(c.Requests), count(c.TokensPerRequest))
 }
