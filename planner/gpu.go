@@ -330,7 +330,7 @@ func (g *gpuModel) minimum() float64 {
 	if g.pre.Value <= 0 {
 		return 1
 	}
-	return float64(g.weights.Value) / float64(g.pre.Value)
+	return pool.MinFraction(g.pre.Value.GiB(), (g.pre.Value - g.weights.Value).GiB())
 }
 
 // groupOf sums the terms of the needs that belong to a ledger line.
